@@ -1,0 +1,292 @@
+/*
+ * kernel_avx2.c: a block as two vectors of four words.
+ *
+ * Needs AVX2, BMI1 and BMI2. Plain filters are left to scalar code: there is no 64-bit multiplication.
+ */
+#include "kernel_impl.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define PBF_TARGET __attribute__((target("avx2,bmi,bmi2")))
+
+/* Shift counts of the positions of parts 0..3 and 4..7. */
+#define SHIFTS_LOW _mm256_setr_epi64x(0, 6, 12, 18)
+#define SHIFTS_HIGH _mm256_setr_epi64x(24, 30, 36, 42)
+
+/* Vector j of a block: all ones in the lanes that are parts, as the masked moves want it. */
+PBF_INLINE PBF_TARGET __m256i
+lanes_of(uint32_t parts, uint32_t j)
+{
+	__m256i lane = _mm256_add_epi64(_mm256_setr_epi64x(0, 1, 2, 3), _mm256_set1_epi64x(4 * j));
+
+	return _mm256_cmpgt_epi64(_mm256_set1_epi64x(parts), lane);
+}
+
+/* One bit in each lane: the bit that a key owns in that part. */
+PBF_INLINE PBF_TARGET __m256i
+key_bits(uint64_t positions, __m256i shifts)
+{
+	__m256i p = _mm256_srlv_epi64(_mm256_set1_epi64x((int64_t) positions), shifts);
+
+	return _mm256_sllv_epi64(_mm256_set1_epi64x(1), _mm256_and_si256(p, _mm256_set1_epi64x(63)));
+}
+
+PBF_INLINE PBF_TARGET __m256i
+load(const uint64_t *words)
+{
+	return _mm256_loadu_si256((const __m256i *) words);
+}
+
+PBF_INLINE PBF_TARGET void
+store(uint64_t *words, __m256i v)
+{
+	_mm256_storeu_si256((__m256i *) words, v);
+}
+
+/* The key's bits in vector j of a block that are not set there, lanes beyond the parts left out. */
+PBF_INLINE PBF_TARGET __m256i
+missing_masked(const uint64_t *block, uint32_t parts, uint32_t j, __m256i bits)
+{
+	__m256i lanes = lanes_of(parts, j);
+	__m256i v = _mm256_maskload_epi64((const long long *) block + 4 * j, lanes);
+
+	return _mm256_andnot_si256(v, _mm256_and_si256(bits, lanes));
+}
+
+PBF_INLINE PBF_TARGET bool
+block_contains(const uint64_t *block, uint32_t parts, uint64_t positions)
+{
+	__m256i low = key_bits(positions, SHIFTS_LOW);
+	__m256i high = key_bits(positions, SHIFTS_HIGH);
+	__m256i missing;
+
+	if (parts == PBF_BLOCKED_MAX_PARTS)
+		missing = _mm256_or_si256(_mm256_andnot_si256(load(block), low),
+		                          _mm256_andnot_si256(load(block + 4), high));
+	else
+		missing =
+		    _mm256_or_si256(missing_masked(block, parts, 0, low), missing_masked(block, parts, 1, high));
+	return _mm256_testz_si256(missing, missing);
+}
+
+/* Sets the bits of vector j of a block, writing only its parts. */
+PBF_INLINE PBF_TARGET void
+add_masked(uint64_t *block, uint32_t parts, uint32_t j, __m256i bits)
+{
+	long long *at = (long long *) block + 4 * j;
+	__m256i lanes = lanes_of(parts, j);
+
+	_mm256_maskstore_epi64(at, lanes, _mm256_or_si256(_mm256_maskload_epi64(at, lanes), bits));
+}
+
+PBF_INLINE PBF_TARGET void
+block_add(uint64_t *block, uint32_t parts, uint64_t positions)
+{
+	__m256i low = key_bits(positions, SHIFTS_LOW);
+	__m256i high = key_bits(positions, SHIFTS_HIGH);
+
+	if (parts == PBF_BLOCKED_MAX_PARTS)
+	{
+		store(block, _mm256_or_si256(load(block), low));
+		store(block + 4, _mm256_or_si256(load(block + 4), high));
+		return;
+	}
+	add_masked(block, parts, 0, low);
+	add_masked(block, parts, 1, high);
+}
+
+/* High 64 bits of x * n, n below 2^32, per lane; as pbf_mulhi. */
+PBF_INLINE PBF_TARGET __m256i
+mulhi(__m256i x, __m256i n)
+{
+	__m256i low = _mm256_srli_epi64(_mm256_mul_epu32(x, n), 32);
+	__m256i high = _mm256_mul_epu32(_mm256_srli_epi64(x, 32), n);
+
+	return _mm256_srli_epi64(_mm256_add_epi64(high, low), 32);
+}
+
+/* Low 64 bits of x * n per lane. Three 32-bit products for four keys still beat four 64-bit ones. */
+PBF_INLINE PBF_TARGET __m256i
+mullo(__m256i x, uint64_t n)
+{
+	__m256i n_low = _mm256_set1_epi64x((int64_t) (n & UINT32_MAX));
+	__m256i n_high = _mm256_set1_epi64x((int64_t) (n >> 32));
+	__m256i cross =
+	    _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(x, 32), n_low), _mm256_mul_epu32(x, n_high));
+
+	return _mm256_add_epi64(_mm256_mul_epu32(x, n_low), _mm256_slli_epi64(cross, 32));
+}
+
+#define xor_shift(x, n) _mm256_xor_si256((x), _mm256_srli_epi64((x), (n)))
+
+/* pbf_mix per lane. */
+PBF_INLINE PBF_TARGET __m256i
+mix(__m256i x)
+{
+	x = mullo(xor_shift(x, 30), UINT64_C(0xbf58476d1ce4e5b9));
+	x = mullo(xor_shift(x, 27), UINT64_C(0x94d049bb133111eb));
+	return xor_shift(x, 31);
+}
+
+/* pbf_mix_positions per lane. */
+PBF_INLINE PBF_TARGET __m256i
+mix_positions(__m256i x)
+{
+	x = mullo(xor_shift(x, 33), UINT64_C(0xff51afd7ed558ccd));
+	x = mullo(xor_shift(x, 33), UINT64_C(0xc4ceb9fe1a85ec53));
+	return xor_shift(x, 33);
+}
+
+/* As pbf_locate_group, a key a lane. */
+PBF_INLINE PBF_TARGET void
+locate_group(PbfGroup *g, const uint64_t *h, uint32_t blocks)
+{
+	for (int i = 0; i < PBF_GROUP; i += 4)
+	{
+		__m256i x = load(h + i);
+
+		store(g->block + i, mulhi(mix(x), _mm256_set1_epi64x(blocks)));
+		store(g->positions + i, mix_positions(x));
+	}
+}
+
+#include "kernel_blocked.h"
+
+/* All ones in the lanes of vector j that are a part without a common bit. */
+PBF_INLINE PBF_TARGET __m256i
+disjoint_lanes(const uint64_t *a, const uint64_t *b, uint32_t parts, uint32_t j)
+{
+	__m256i lanes = lanes_of(parts, j);
+	__m256i common = _mm256_and_si256(_mm256_maskload_epi64((const long long *) a + 4 * j, lanes),
+	                                  _mm256_maskload_epi64((const long long *) b + 4 * j, lanes));
+
+	return _mm256_and_si256(_mm256_cmpeq_epi64(common, _mm256_setzero_si256()), lanes);
+}
+
+PBF_INLINE PBF_TARGET bool
+any_block_overlaps(const uint64_t *a, const uint64_t *b, uint32_t blocks, uint32_t parts)
+{
+	for (size_t i = 0; i < blocks; i++, a += parts, b += parts)
+	{
+		__m256i disjoint = _mm256_or_si256(disjoint_lanes(a, b, parts, 0), disjoint_lanes(a, b, parts, 1));
+
+		if (_mm256_testz_si256(disjoint, disjoint))
+			return true;
+	}
+	return false;
+}
+
+static PBF_TARGET bool
+blocks_overlap(const uint64_t *a, const uint64_t *b, uint32_t blocks, uint32_t parts)
+{
+	if (parts == PBF_BLOCKED_MAX_PARTS)
+		return any_block_overlaps(a, b, blocks, PBF_BLOCKED_MAX_PARTS);
+	return any_block_overlaps(a, b, blocks, parts);
+}
+
+static PBF_TARGET void
+or_words(uint64_t *dst, const uint64_t *src, size_t n)
+{
+	size_t i = 0;
+
+	for (; i + 4 <= n; i += 4)
+		store(dst + i, _mm256_or_si256(load(dst + i), load(src + i)));
+	for (; i < n; i++)
+		dst[i] |= src[i];
+}
+
+static PBF_TARGET void
+and_words(uint64_t *dst, const uint64_t *src, size_t n)
+{
+	size_t i = 0;
+
+	for (; i + 4 <= n; i += 4)
+		store(dst + i, _mm256_and_si256(load(dst + i), load(src + i)));
+	for (; i < n; i++)
+		dst[i] &= src[i];
+}
+
+static PBF_TARGET bool
+and_any(const uint64_t *a, const uint64_t *b, size_t n)
+{
+	size_t i = 0;
+
+	for (; i + 4 <= n; i += 4)
+	{
+		if (!_mm256_testz_si256(load(a + i), load(b + i)))
+			return true;
+	}
+	for (; i < n; i++)
+	{
+		if (a[i] & b[i])
+			return true;
+	}
+	return false;
+}
+
+static PBF_TARGET bool
+contains_words(const uint64_t *a, const uint64_t *b, size_t n)
+{
+	size_t i = 0;
+
+	for (; i + 4 <= n; i += 4)
+	{
+		if (!_mm256_testc_si256(load(a + i), load(b + i)))
+			return false;
+	}
+	for (; i < n; i++)
+	{
+		if (b[i] & ~a[i])
+			return false;
+	}
+	return true;
+}
+
+/* Bits of each 64-bit lane: a table look-up per half byte (Mula, Kurz, Lemire 2018). */
+PBF_INLINE PBF_TARGET __m256i
+popcount_lanes(__m256i v)
+{
+	const __m256i table =
+	    _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+	const __m256i half = _mm256_set1_epi8(15);
+	__m256i low = _mm256_shuffle_epi8(table, _mm256_and_si256(v, half));
+	__m256i high = _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16(v, 4), half));
+
+	return _mm256_sad_epu8(_mm256_add_epi8(low, high), _mm256_setzero_si256());
+}
+
+PBF_TARGET uint64_t
+pbf_avx2_popcount(const uint64_t *words, size_t n)
+{
+	__m256i sum = _mm256_setzero_si256();
+	uint64_t lane[4], total;
+	size_t i = 0;
+
+	for (; i + 4 <= n; i += 4)
+		sum = _mm256_add_epi64(sum, popcount_lanes(load(words + i)));
+	store(lane, sum);
+	total = lane[0] + lane[1] + lane[2] + lane[3];
+	for (; i < n; i++)
+		total += pbf_popcount_word(words[i]);
+	return total;
+}
+
+const PbfKernel pbf_kernel_avx2 = {
+    .name = "avx2",
+    .contains = blocked_contains,
+    .add = blocked_add,
+    .contains_many = blocked_contains_many,
+    .add_many = blocked_add_many,
+    .blocks_overlap = blocks_overlap,
+    .plain_contains = pbf_scalar_plain_contains,
+    .plain_contains_many = pbf_scalar_plain_contains_many,
+    .plain_add_many = pbf_scalar_plain_add_many,
+    .or_words = or_words,
+    .and_words = and_words,
+    .and_any = and_any,
+    .contains_words = contains_words,
+    .popcount = pbf_avx2_popcount,
+};
+
+#endif

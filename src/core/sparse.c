@@ -1,0 +1,83 @@
+/*
+ * sparse.c: the set of hashes of an unfinished aggregate.
+ */
+#include <string.h>
+
+#include "sparse.h"
+#include "position.h"
+
+/* Slots of a datum of that size; word 0 is not one. */
+static inline uint64_t
+slots_of(uint64_t bytes)
+{
+	return (bytes - PBF_HEADER_BYTES) / sizeof(uint64_t) - 1;
+}
+
+uint64_t
+pbf_sparse_bytes(uint64_t count)
+{
+	uint64_t slots = PBF_SPARSE_MIN_SLOTS;
+
+	while ((count + 1) * 3 > slots * 2)
+		slots *= 2;
+	return PBF_HEADER_BYTES + (slots + 1) * sizeof(uint64_t);
+}
+
+void
+pbf_sparse_init(PbfFilter *f, uint64_t bytes, PbfKind kind, double target)
+{
+	PbfGeometry none = {PBF_PLAIN, 0, 0, 0};
+
+	memset(f->words, 0, bytes - PBF_HEADER_BYTES);
+	pbf_header_init(f, &none, kind);
+	f->flags = PBF_FLAG_SPARSE;
+	f->target = target;
+}
+
+bool
+pbf_sparse_has_room(const PbfFilter *f, uint64_t bytes)
+{
+	return ((uint64_t) f->blocks + 1) * 3 <= slots_of(bytes) * 2;
+}
+
+bool
+pbf_sparse_add(PbfFilter *f, uint64_t bytes, uint64_t h)
+{
+	uint64_t mask = slots_of(bytes) - 1;
+	uint64_t *slots = f->words + 1;
+	uint64_t i;
+
+	if (h == 0)
+	{
+		if (f->words[0] != 0)
+			return false;
+		f->words[0] = 1;
+		f->blocks++;
+		return true;
+	}
+	/* Hashes may come from a user, so they are mixed before a slot is chosen. */
+	for (i = pbf_mix(h) & mask; slots[i] != 0; i = (i + 1) & mask)
+	{
+		if (slots[i] == h)
+			return false;
+	}
+	slots[i] = h;
+	f->blocks++;
+	return true;
+}
+
+void
+pbf_sparse_hashes(const PbfFilter *f, uint64_t bytes, void *out)
+{
+	uint64_t slots = slots_of(bytes);
+	uint64_t n = 0;
+	uint8_t *p = out;
+
+	if (f->words[0] != 0)
+		memset(p + n++, 0, sizeof(uint64_t));
+	for (uint64_t i = 1; i <= slots && n < f->blocks; i++)
+	{
+		if (f->words[i] != 0)
+			memcpy(p + n++ * sizeof(uint64_t), &f->words[i], sizeof(uint64_t));
+	}
+}

@@ -1,0 +1,178 @@
+/*
+ * type.c: from datum to filter and back, argument checks, messages.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "type/type.h"
+#include "core/sparse.h"
+
+void
+pbf_check_header(const PbfFilter *f, uint64 bytes)
+{
+	const char *why;
+
+	if (!pbf_header_valid(f, bytes, &why))
+		ereport(ERROR, errcode(ERRCODE_DATA_CORRUPTED), errmsg("stored pbf value is not a filter"),
+		        errdetail("%s.", why));
+}
+
+PbfFilter *
+pbf_fetch_raw(Datum d)
+{
+	PbfFilter *f = (PbfFilter *) PG_DETOAST_DATUM(d);
+
+	pbf_check_header(f, VARSIZE(f));
+	return f;
+}
+
+PbfFilter *
+pbf_fetch(Datum d)
+{
+	PbfFilter *f = pbf_fetch_raw(d);
+
+	return f->flags & (PBF_FLAG_SPARSE | PBF_FLAG_LARGE) ? pbf_finish(f) : f;
+}
+
+PbfFilter *
+pbf_fetch_copy(Datum d)
+{
+	PbfFilter *f = pbf_fetch(d);
+	PbfFilter *copy;
+
+	if ((Pointer) f != DatumGetPointer(d))
+		return f;
+	copy = palloc(VARSIZE(f));
+	memcpy(copy, f, VARSIZE(f));
+	return copy;
+}
+
+PbfFilter *
+pbf_allocate_bytes(uint64 bytes)
+{
+	PbfFilter *f = palloc0(bytes);
+
+	SET_VARSIZE(f, bytes);
+	return f;
+}
+
+PbfFilter *
+pbf_allocate(const PbfGeometry *g, PbfKind kind)
+{
+	PbfFilter *f = pbf_allocate_bytes(pbf_stored_bytes(g));
+
+	pbf_header_init(f, g, kind);
+	return f;
+}
+
+PbfFilter *
+pbf_allocate_as(const PbfGeometry *g, const PbfFilter *f)
+{
+	return pbf_allocate(g, (PbfKind) f->kind);
+}
+
+void
+pbf_check_fpr(double fpr)
+{
+	if (!(fpr >= PBF_FPR_MIN && fpr < 1))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		        errmsg("false positive rate out of range: fpr = %g", fpr),
+		        errdetail("fpr must be at least %g and less than 1.", PBF_FPR_MIN),
+		        errhint("For example 0.01 for one false positive in a hundred."));
+}
+
+void
+pbf_check_capacity(double capacity)
+{
+	if (!(capacity >= 0 && capacity <= 1e18))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		        errmsg("capacity out of range: capacity = %g", capacity),
+		        errdetail("capacity, the number of distinct elements, must be between 0 and 1e18."),
+		        errhint("Filters are limited to 512 MB: about 4.2e8 elements at a rate of 0.01."));
+}
+
+static void
+report_too_large(double capacity, double fpr, double needed)
+{
+	ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+	        errmsg("filter too large: capacity = %g at fpr = %g needs %.0f MB", capacity, fpr,
+	               ceil(needed / (1024 * 1024))),
+	        errdetail("A filter is limited to 512 MB: about %.3g elements at this rate.",
+	                  capacity * ((double) PBF_MAX_BYTES / needed)),
+	        errhint("Lower the capacity, raise the false positive rate, or use several filters."));
+}
+
+/* Sizing takes some microseconds; aggregates ask for the same size for every group. */
+PbfGeometry
+pbf_geometry_for(double capacity, double fpr, PbfLayoutChoice choice)
+{
+	static struct
+	{
+		double capacity, fpr;
+		PbfLayoutChoice choice;
+		PbfGeometry geometry;
+	} last;
+	PbfGeometry g;
+	double needed;
+
+	pbf_check_capacity(capacity);
+	pbf_check_fpr(fpr);
+	if (last.fpr == fpr && last.capacity == capacity && last.choice == choice)
+		return last.geometry;
+	if (!pbf_size_for(capacity, fpr, choice, &g, &needed))
+		report_too_large(capacity, fpr, needed);
+	last.capacity = capacity;
+	last.fpr = fpr;
+	last.choice = choice;
+	last.geometry = g;
+	return g;
+}
+
+char *
+pbf_geometry_text(const PbfGeometry *g)
+{
+	return psprintf("%s %u x %u x %u", g->layout == PBF_BLOCKED ? "blocked" : "plain", g->blocks, g->parts,
+	                g->part_bits);
+}
+
+PbfKind
+pbf_merged_kind(const PbfFilter *a, const PbfFilter *b)
+{
+	if (a->kind == PBF_KIND_NONE)
+		return (PbfKind) b->kind;
+	if (b->kind != PBF_KIND_NONE && a->kind != b->kind)
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+		        errmsg("a filter of %s elements cannot be merged or compared with one of %s elements",
+		               pbf_kind_name(a->kind), pbf_kind_name(b->kind)),
+		        errhint("Build both filters from values of the same type."));
+	return (PbfKind) a->kind;
+}
+
+void
+pbf_check_add_kind(unsigned filter_kind, unsigned element_kind)
+{
+	if (filter_kind == element_kind || filter_kind == PBF_KIND_NONE)
+		return;
+	ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+	        errmsg("%s elements cannot be added to a filter of %s elements", pbf_kind_name(element_kind),
+	               pbf_kind_name(filter_kind)),
+	        filter_kind == PBF_KIND_HASH
+	            ? errhint("Only hashes were added to this filter: add pbf_hash(element) with pbf_add_hash.")
+	            : errhint("Cast the elements to the filter's kind."));
+}
+
+void
+pbf_check_probe_kind(unsigned filter_kind, unsigned element_kind)
+{
+	if (filter_kind == element_kind || filter_kind == PBF_KIND_NONE)
+		return;
+	ereport(
+	    ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+	    errmsg("cannot look for %s elements in a filter of %s elements", pbf_kind_name(element_kind),
+	           pbf_kind_name(filter_kind)),
+	    filter_kind == PBF_KIND_HASH
+	        ? errhint(
+	              "Only hashes were added to this filter: use pbf_contains_hash(filter, pbf_hash(element)).")
+	        : errhint("Cast the element to the filter's kind; a literal without a cast is text."));
+}

@@ -1,0 +1,82 @@
+/*
+ * type.h: what the files of the datatype share: getting a filter out of a datum, making one, and the errors.
+ */
+#ifndef PBF_TYPE_TYPE_H
+#define PBF_TYPE_TYPE_H
+
+#include "postgres.h"
+#include "fmgr.h"
+#include "compat.h"
+#include "core/filter.h"
+#include "core/format.h"
+
+/*
+ * The filter in a datum: detoasted, aligned, its header checked, finished if it was the state of an
+ * aggregate. May be the datum itself: read only. ERRCODE_DATA_CORRUPTED if it is not a filter.
+ */
+extern PbfFilter *pbf_fetch(Datum d);
+/* The same, but always a fresh copy in the current context, which may be changed. */
+extern PbfFilter *pbf_fetch_copy(Datum d);
+/* As pbf_fetch, but an unfinished one is returned as it is: for aggregates and output. */
+extern PbfFilter *pbf_fetch_raw(Datum d);
+/* Header check alone; ERRCODE_DATA_CORRUPTED if it fails. */
+extern void pbf_check_header(const PbfFilter *f, uint64 bytes);
+
+#define PG_GETARG_PBF(n) pbf_fetch(PG_GETARG_DATUM(n))
+#define PG_GETARG_PBF_COPY(n) pbf_fetch_copy(PG_GETARG_DATUM(n))
+#define PG_RETURN_PBF(f) PG_RETURN_POINTER(f)
+
+/* An empty filter in the current context. The geometry must be valid. */
+extern PbfFilter *pbf_allocate(const PbfGeometry *g, PbfKind kind);
+/* Zeroed memory for a datum of that many bytes, length word set. */
+extern PbfFilter *pbf_allocate_bytes(uint64 bytes);
+/* A copy with another geometry's room: header as g and the kind of f, words zero. */
+extern PbfFilter *pbf_allocate_as(const PbfGeometry *g, const PbfFilter *f);
+
+/* Argument checks, by name, before anything is allocated: ERRCODE_INVALID_PARAMETER_VALUE. */
+extern void pbf_check_fpr(double fpr);
+extern void pbf_check_capacity(double capacity);
+/* The geometry for a capacity and rate, both checked; remembers the last answer.
+ * ERRCODE_PROGRAM_LIMIT_EXCEEDED if too large. */
+extern PbfGeometry pbf_geometry_for(double capacity, double fpr, PbfLayoutChoice choice);
+
+/* "blocked 19840 x 8 x 64", palloc'd: for messages. */
+extern char *pbf_geometry_text(const PbfGeometry *g);
+
+/* The kind that both may be merged under. ERRCODE_DATATYPE_MISMATCH if they hold different kinds. */
+extern PbfKind pbf_merged_kind(const PbfFilter *a, const PbfFilter *b);
+/* Checks that elements of this kind may be added to (or looked up in) a filter of that kind; error as above.
+ */
+extern void pbf_check_add_kind(unsigned filter_kind, unsigned element_kind);
+extern void pbf_check_probe_kind(unsigned filter_kind, unsigned element_kind);
+
+/* setops.c */
+typedef enum PbfSetOp
+{
+	PBF_UNION,
+	PBF_INTERSECTION
+} PbfSetOp;
+
+/* A new filter; the inputs are not changed. See setops.c for what happens to different sizes. */
+extern PbfFilter *pbf_combine(const PbfFilter *a, const PbfFilter *b, PbfSetOp op);
+/* Whether b's words can be OR-ed or AND-ed into a's as they are. */
+extern bool pbf_same_shape(const PbfFilter *a, const PbfFilter *b);
+/* The larger of both geometries, with their common parts. ERRCODE_DATATYPE_MISMATCH if they cannot meet. */
+extern PbfGeometry pbf_larger_geometry(const PbfFilter *a, const PbfFilter *b);
+/* f's first `parts` parts in the geometry `to` (same layout, parts as given); f itself if nothing changes. */
+extern const PbfFilter *pbf_converted(const PbfFilter *f, const PbfGeometry *to);
+
+/* estimate.c: the false positive rate of exactly these bits. */
+extern double pbf_current_fpr(const PbfFilter *f);
+
+/* agg.c: turns the state of an aggregate without a capacity into a filter of the asked rate; a new datum. */
+extern PbfFilter *pbf_finish(const PbfFilter *state);
+
+/* reduce.c: folded in half, a new datum; requires an even number of blocks (bits a part, if plain). */
+extern bool pbf_can_fold(const PbfGeometry *g, uint32 times);
+extern PbfFilter *pbf_folded(const PbfFilter *f, uint32 times);
+
+/* io.c: the input function; value.c recognises the type itself by it. */
+extern Datum pbf_in(PG_FUNCTION_ARGS);
+
+#endif

@@ -1,0 +1,14 @@
+#!/bin/bash
+# every object of the extension has a comment
+set -euo pipefail
+
+missing=$(psql -XAtq -v ON_ERROR_STOP=1 <<'SQL'
+SELECT pg_describe_object(d.classid, d.objid, d.objsubid)
+FROM pg_depend d
+JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
+LEFT JOIN pg_description c ON c.classoid = d.classid AND c.objoid = d.objid AND c.objsubid = 0
+WHERE e.extname = 'pbf' AND c.description IS NULL
+ORDER BY 1;
+SQL
+)
+[ -z "$missing" ] || { printf 'no comment on:\n%s\n' "$missing"; exit 1; }
