@@ -32,9 +32,10 @@ PG_CONFIG ?= pg_config
 # Errors only on demand (make COPT=-Werror), so that a newer compiler never breaks an installation.
 PG_CPPFLAGS = -Isrc -isystem $(shell $(PG_CONFIG) --includedir-server)
 PG_CFLAGS = -Wall -Wextra
-# The flags that PGXS hands down are those of the compiler that built the server, usually gcc.
+# The flags that PGXS hands down are those of the compiler that built the server, usually gcc. And clang looks into
+# the macros of system headers, some of which compare signed and unsigned; gcc checks that for our code.
 ifneq (,$(findstring clang,$(CC)))
-PG_CFLAGS += -Wno-unknown-warning-option -Wno-ignored-optimization-argument
+PG_CFLAGS += -Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-sign-compare
 endif
 
 PGXS := $(shell $(PG_CONFIG) --pgxs)
@@ -44,7 +45,7 @@ endif
 include $(PGXS)
 
 # The bitcode for JIT is compiled by clang without CFLAGS and COPT.
-override BITCODE_CFLAGS += -Wall -Wextra $(filter -Werror,$(COPT))
+override BITCODE_CFLAGS += -Wall -Wextra -Wno-sign-compare $(filter -Werror,$(COPT))
 
 # PGXS knows no header dependencies where the server was built without them. Few enough files to keep this simple.
 $(OBJS) $(OBJS:.o=.bc): $(SRC_HEADERS)

@@ -1,5 +1,5 @@
 # Shared by check.sh, demo.sh and the benchmarks: packages, a private copy of the tree, a throwaway server.
-# shellcheck shell=bash disable=SC2034
+# shellcheck shell=bash disable=SC2034,SC2119,SC2120
 #
 # Sourced, not run. What it promises: everything happens in one temporary directory ($W) and on a server whose socket
 # is in there; both are gone at the end, also after an error or an interrupt. Nothing is installed into the server's
@@ -225,8 +225,9 @@ make_workdir()
 	trap 'exit 129' HUP
 	W=$(mktemp -d "$base/pbf.XXXXXXXX")
 	chmod 755 "$W"
-	mkdir "$W/log"
-	chown "$SERVER_USER" "$W" "$W/log"
+	export TMPDIR=$W/tmp # for what others leave behind
+	mkdir "$W/log" "$W/tmp"
+	chown "$SERVER_USER" "$W" "$W/log" "$W/tmp"
 }
 
 # Runs a command or function in a process group of its own, so that an interrupt ends it with all its children. Its

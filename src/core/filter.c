@@ -203,6 +203,11 @@ pbf_filter_resize(const PbfGeometry *from, const uint64_t *src, const PbfGeometr
 {
 	uint64_t from_words = pbf_part_words(from), to_words = pbf_part_words(to);
 
+	if (pbf_geometry_equal(from, to))
+	{
+		memcpy(dst, src, pbf_words(to) * sizeof(uint64_t));
+		return;
+	}
 	if (from->layout == PBF_BLOCKED)
 	{
 		resize_blocks(from, src, to, dst);

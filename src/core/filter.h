@@ -10,6 +10,8 @@
 #include "geometry.h"
 #include "kernel.h"
 
+#pragma GCC visibility push(protected)
+
 extern void pbf_filter_add(const PbfGeometry *g, uint64_t *words, uint64_t h);
 extern bool pbf_filter_contains(const PbfGeometry *g, const uint64_t *words, uint64_t h);
 extern void pbf_filter_add_many(const PbfGeometry *g, uint64_t *words, const uint64_t *h, size_t n);
@@ -50,5 +52,7 @@ extern void pbf_filter_reduce(const PbfGeometry *g, const uint64_t *src, uint32_
  */
 extern void pbf_filter_resize(const PbfGeometry *from, const uint64_t *src, const PbfGeometry *to,
                               uint64_t *dst);
+
+#pragma GCC visibility pop
 
 #endif

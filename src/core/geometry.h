@@ -19,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(protected)
+
 #define PBF_WORD_BITS 64
 #define PBF_BLOCKED_MAX_PARTS \
 	8 /* 8 positions of 6 bits come out of one 64-bit hash; 8 words are a cache line */
@@ -91,5 +93,7 @@ extern bool pbf_geometry_valid(const PbfGeometry *g, const char **why);
  * be larger than PBF_MAX_BYTES; *needed then holds the bytes it would take.
  */
 extern bool pbf_size_for(double capacity, double fpr, PbfLayoutChoice choice, PbfGeometry *g, double *needed);
+
+#pragma GCC visibility pop
 
 #endif

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(protected)
+
 /* Keys whose cache lines are in flight in the batch functions: enough to reach the memory limit. */
 #define PBF_PREFETCH_WINDOW 32
 
@@ -67,5 +69,7 @@ pbf_kernel_use(const PbfKernel *k)
 {
 	pbf_kernel = k;
 }
+
+#pragma GCC visibility pop
 
 #endif

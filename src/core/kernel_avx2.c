@@ -1,7 +1,8 @@
 /*
- * kernel_avx2.c: a block as two vectors of four words.
+ * kernel_avx2.c: a block as two vectors of four words; four keys, or four parts of a plain key, are
+ * hashed at once.
  *
- * Needs AVX2, BMI1 and BMI2. Plain filters are left to scalar code: there is no 64-bit multiplication.
+ * Needs AVX2, BMI1 and BMI2.
  */
 #include "kernel_impl.h"
 
@@ -153,6 +154,30 @@ locate_group(PbfGroup *g, const uint64_t *h, uint32_t blocks)
 
 #include "kernel_blocked.h"
 
+/* Numbers of the bits of parts first .. first + 3, counted from the start of the words. */
+PBF_INLINE PBF_TARGET __m256i
+plain_bits(const PbfPlain *p, uint64_t h, uint32_t first)
+{
+	const uint64_t step = PBF_PLAIN_STEP, stride = p->stride;
+	__m256i steps = _mm256_setr_epi64x(0, (int64_t) step, (int64_t) (2 * step), (int64_t) (3 * step));
+	__m256i starts = _mm256_setr_epi64x(0, (int64_t) stride, (int64_t) (2 * stride), (int64_t) (3 * stride));
+	__m256i x = _mm256_add_epi64(steps, _mm256_set1_epi64x((int64_t) (h + (first + 1) * step)));
+	__m256i start = _mm256_add_epi64(starts, _mm256_set1_epi64x((int64_t) (first * stride)));
+
+	return _mm256_add_epi64(start, mulhi(mix(x), _mm256_set1_epi64x(p->part_bits)));
+}
+
+/* Stored, then loaded one by one: gathers measure slower here, and far slower on CPUs that mitigate them. */
+PBF_INLINE PBF_TARGET void
+plain_locate(const PbfPlain *p, uint64_t h, uint32_t first, uint32_t n, uint64_t *bit)
+{
+	for (uint32_t i = 0; i < n; i += 4)
+		store(bit + i, plain_bits(p, h, first + i));
+}
+
+#define PBF_PLAIN(f) pbf_avx2_plain_##f
+#include "kernel_plain.h"
+
 /* All ones in the lanes of vector j that are a part without a common bit. */
 PBF_INLINE PBF_TARGET __m256i
 disjoint_lanes(const uint64_t *a, const uint64_t *b, uint32_t parts, uint32_t j)
@@ -279,9 +304,9 @@ const PbfKernel pbf_kernel_avx2 = {
     .contains_many = blocked_contains_many,
     .add_many = blocked_add_many,
     .blocks_overlap = blocks_overlap,
-    .plain_contains = pbf_scalar_plain_contains,
-    .plain_contains_many = pbf_scalar_plain_contains_many,
-    .plain_add_many = pbf_scalar_plain_add_many,
+    .plain_contains = pbf_avx2_plain_contains,
+    .plain_contains_many = pbf_avx2_plain_contains_many,
+    .plain_add_many = pbf_avx2_plain_add_many,
     .or_words = or_words,
     .and_words = and_words,
     .and_any = and_any,

@@ -1,8 +1,8 @@
 /*
- * kernel_avx512.c: a block as one vector of eight words; eight keys, or eight parts of a plain key, are
- * hashed at once.
+ * kernel_avx512.c: a block as one vector of eight words; eight keys are hashed at once.
  *
- * Needs AVX-512 F, BW, DQ and VL, besides what AVX2 needs.
+ * Needs AVX-512 F, BW, DQ and VL, besides what AVX2 needs. Plain filters and counting are left to the AVX2
+ * code: the wider vectors measure the same there, the loads are the limit.
  */
 #include "kernel_impl.h"
 
@@ -124,45 +124,6 @@ blocks_overlap(const uint64_t *a, const uint64_t *b, uint32_t blocks, uint32_t p
 	return any_block_overlaps(a, b, blocks, parts);
 }
 
-/* Numbers of the bits of parts first .. first + 7, counted from the start of the words. */
-PBF_INLINE PBF_TARGET __m512i
-plain_bits(const PbfPlain *p, uint64_t h, uint32_t first)
-{
-	const __m512i iota = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
-	__m512i steps = _mm512_mullo_epi64(iota, _mm512_set1_epi64((int64_t) PBF_PLAIN_STEP));
-	__m512i starts = _mm512_mullo_epi64(iota, _mm512_set1_epi64((int64_t) p->stride));
-	__m512i x = _mm512_add_epi64(steps, _mm512_set1_epi64((int64_t) (h + (first + 1) * PBF_PLAIN_STEP)));
-	__m512i start = _mm512_add_epi64(starts, _mm512_set1_epi64((int64_t) (first * p->stride)));
-
-	return _mm512_add_epi64(start, mulhi(mix(x), _mm512_set1_epi64(p->part_bits)));
-}
-
-/* Early exit after each eight parts. */
-PBF_INLINE PBF_TARGET bool
-plain_test(const uint64_t *words, const PbfPlain *p, uint64_t h)
-{
-	for (uint32_t first = 0; first < p->parts; first += 8)
-	{
-		__mmask8 lanes = lanes_from(first, p->parts);
-		__m512i bit = plain_bits(p, h, first);
-		__m512i v =
-		    _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), lanes, _mm512_srli_epi64(bit, 6), words, 8);
-
-		if (_mm512_mask_testn_epi64_mask(lanes, v, _mm512_rolv_epi64(_mm512_set1_epi64(1), bit)) != 0)
-			return false;
-	}
-	return true;
-}
-
-PBF_INLINE PBF_TARGET void
-plain_locate(const PbfPlain *p, uint64_t h, uint64_t *bit)
-{
-	for (uint32_t first = 0; first < p->parts; first += 8)
-		_mm512_mask_storeu_epi64(bit + first, lanes_from(first, p->parts), plain_bits(p, h, first));
-}
-
-#include "kernel_plain.h"
-
 static PBF_TARGET void
 or_words(uint64_t *dst, const uint64_t *src, size_t n)
 {
@@ -225,9 +186,9 @@ const PbfKernel pbf_kernel_avx512 = {
     .contains_many = blocked_contains_many,
     .add_many = blocked_add_many,
     .blocks_overlap = blocks_overlap,
-    .plain_contains = plain_contains,
-    .plain_contains_many = plain_contains_many,
-    .plain_add_many = plain_add_many,
+    .plain_contains = pbf_avx2_plain_contains,
+    .plain_contains_many = pbf_avx2_plain_contains_many,
+    .plain_add_many = pbf_avx2_plain_add_many,
     .or_words = or_words,
     .and_words = and_words,
     .and_any = and_any,

@@ -4,6 +4,7 @@
 #ifndef PBF_CORE_KERNEL_IMPL_H
 #define PBF_CORE_KERNEL_IMPL_H
 
+#include <string.h>
 #include "kernel.h"
 #include "geometry.h"
 #include "position.h"
@@ -30,15 +31,18 @@ typedef struct PbfGroup
 	uint64_t block[PBF_GROUP];
 } PbfGroup;
 
-/* Scalar functions that other tables take over where wider instructions do not help. */
+/* Functions that another table takes over, where wider or other instructions do not help. */
 extern bool pbf_scalar_plain_contains(const uint64_t *words, uint32_t parts, uint32_t part_bits, uint64_t h);
 extern void pbf_scalar_plain_contains_many(const uint64_t *words, uint32_t parts, uint32_t part_bits,
                                            const uint64_t *h, size_t n, uint8_t *hit);
 extern void pbf_scalar_plain_add_many(uint64_t *words, uint32_t parts, uint32_t part_bits, const uint64_t *h,
                                       size_t n);
-
-/* AVX2 functions that the AVX-512 table takes over: memory is the limit already. */
 #if defined(__x86_64__)
+extern bool pbf_avx2_plain_contains(const uint64_t *words, uint32_t parts, uint32_t part_bits, uint64_t h);
+extern void pbf_avx2_plain_contains_many(const uint64_t *words, uint32_t parts, uint32_t part_bits,
+                                         const uint64_t *h, size_t n, uint8_t *hit);
+extern void pbf_avx2_plain_add_many(uint64_t *words, uint32_t parts, uint32_t part_bits, const uint64_t *h,
+                                    size_t n);
 extern uint64_t pbf_avx2_popcount(const uint64_t *words, size_t n);
 #endif
 
@@ -63,11 +67,22 @@ pbf_popcount_word(uint64_t x)
 	return (x * UINT64_C(0x0101010101010101)) >> 56;
 }
 
-/* Lines in flight: many parts still get two keys ahead, few parts PBF_PREFETCH_WINDOW keys. */
-#define PBF_PLAIN_LINES (2 * PBF_PLAIN_MAX_PARTS)
+/*
+ * Parts that are tested together, without a branch, before asking whether to go on: at a fill of a half, few
+ * keys that were not added survive four, and a guess the CPU gets wrong costs more than four tests.
+ */
+#define PBF_PLAIN_FIRST 4
 
-/* Filters up to this size live in a second-level cache: prefetching would cost more than it gains. */
-#define PBF_PLAIN_SMALL_BYTES (512 * 1024)
+/* Keys of a batch that are screened before the survivors are looked at. */
+#define PBF_PLAIN_CHUNK 256
+
+/*
+ * Lines in flight: many parts still get two keys ahead, few parts PBF_PREFETCH_WINDOW keys. Their bit numbers
+ * are kept in a ring, each key's at a multiple of PBF_PLAIN_FIRST: vectors of that many numbers can then be
+ * stored whole. Rounded up, 5 parts are the worst case: 128 / 5 keys of 8 numbers.
+ */
+#define PBF_PLAIN_LINES (2 * PBF_PLAIN_MAX_PARTS)
+#define PBF_PLAIN_RING (2 * PBF_PLAIN_LINES)
 
 /* A plain filter's shape, with what its inner loops need precomputed. */
 typedef struct PbfPlain
@@ -85,41 +100,46 @@ pbf_plain_shape(uint32_t parts, uint32_t part_bits)
 	return p;
 }
 
-/* Keys of n to locate ahead of their use; 0: none, the filter is small or the key the only one. */
+/* Ring entries of a key. */
 PBF_INLINE size_t
-pbf_plain_ahead(const PbfPlain *p, size_t n)
+pbf_plain_slot(uint32_t parts)
 {
-	size_t keys = PBF_PLAIN_LINES / p->parts;
+	return (parts + PBF_PLAIN_FIRST - 1) / PBF_PLAIN_FIRST * PBF_PLAIN_FIRST;
+}
 
-	if (p->stride * p->parts <= (uint64_t) PBF_PLAIN_SMALL_BYTES * 8 || n == 1)
-		return 0;
+/* How many of n keys, `parts` lines each, to locate ahead of their use. */
+PBF_INLINE size_t
+pbf_plain_ahead(uint32_t parts, size_t n)
+{
+	size_t keys = PBF_PLAIN_LINES / parts;
+
 	keys = keys < PBF_PREFETCH_WINDOW ? keys : PBF_PREFETCH_WINDOW;
 	return keys < n ? keys : n;
 }
 
-/* Asks for the lines of the `parts` bits. */
+/* Asks for the lines of n bits. */
 PBF_INLINE void
-pbf_plain_prefetch(const uint64_t *words, const uint64_t *bit, uint32_t parts)
+pbf_plain_prefetch(const uint64_t *words, const uint64_t *bit, uint32_t n)
 {
-	for (uint32_t i = 0; i < parts; i++)
+	for (uint32_t i = 0; i < n; i++)
 		__builtin_prefetch(words + bit[i] / 64);
 }
 
-/* Whether all `parts` bits are set. No early exit: the lines are here, a wrong guess would cost more. */
+/* Whether n bits are set; no early exit. */
 PBF_INLINE bool
-pbf_plain_test_bits(const uint64_t *words, const uint64_t *bit, uint32_t parts)
+pbf_plain_test_bits(const uint64_t *words, const uint64_t *bit, uint32_t n)
 {
 	uint64_t all = 1;
 
-	for (uint32_t i = 0; i < parts; i++)
+	for (uint32_t i = 0; i < n; i++)
 		all &= words[bit[i] / 64] >> (bit[i] % 64);
 	return all;
 }
 
 PBF_INLINE void
-pbf_plain_set_bits(uint64_t *words, const uint64_t *bit, uint32_t parts)
+pbf_plain_set_bits(uint64_t *words, const uint64_t *bit, uint32_t n)
 {
-	for (uint32_t i = 0; i < parts; i++)
+	for (uint32_t i = 0; i < n; i++)
 		words[bit[i] / 64] |= UINT64_C(1) << (bit[i] % 64);
 }
 

@@ -51,46 +51,15 @@ blocks_overlap(const uint64_t *a, const uint64_t *b, uint32_t blocks, uint32_t p
 	return false;
 }
 
-PBF_INLINE bool
-plain_test(const uint64_t *words, const PbfPlain *p, uint64_t h)
-{
-	for (uint32_t i = 0; i < p->parts; i++)
-	{
-		uint64_t bit = i * p->stride + pbf_plain_bit(h, i, p->part_bits);
-
-		if (((words[bit / 64] >> (bit % 64)) & 1) == 0)
-			return false;
-	}
-	return true;
-}
-
 PBF_INLINE void
-plain_locate(const PbfPlain *p, uint64_t h, uint64_t *bit)
+plain_locate(const PbfPlain *p, uint64_t h, uint32_t first, uint32_t n, uint64_t *bit)
 {
-	for (uint32_t i = 0; i < p->parts; i++)
-		bit[i] = i * p->stride + pbf_plain_bit(h, i, p->part_bits);
+	for (uint32_t i = 0; i < n; i++)
+		bit[i] = (first + i) * p->stride + pbf_plain_bit(h, first + i, p->part_bits);
 }
 
+#define PBF_PLAIN(f) pbf_scalar_plain_##f
 #include "kernel_plain.h"
-
-bool
-pbf_scalar_plain_contains(const uint64_t *words, uint32_t parts, uint32_t part_bits, uint64_t h)
-{
-	return plain_contains(words, parts, part_bits, h);
-}
-
-void
-pbf_scalar_plain_contains_many(const uint64_t *words, uint32_t parts, uint32_t part_bits, const uint64_t *h,
-                               size_t n, uint8_t *hit)
-{
-	plain_contains_many(words, parts, part_bits, h, n, hit);
-}
-
-void
-pbf_scalar_plain_add_many(uint64_t *words, uint32_t parts, uint32_t part_bits, const uint64_t *h, size_t n)
-{
-	plain_add_many(words, parts, part_bits, h, n);
-}
 
 static void
 or_words(uint64_t *dst, const uint64_t *src, size_t n)

@@ -13,6 +13,8 @@
 
 #include "format.h"
 
+#pragma GCC visibility push(protected)
+
 /* Distinct hashes up to which a set is kept. Depends on nothing else, so that any order of adding and
  * combining ends alike. */
 #define PBF_SPARSE_MAX (1u << 20)
@@ -28,5 +30,7 @@ extern bool pbf_sparse_has_room(const PbfFilter *f, uint64_t bytes);
 extern bool pbf_sparse_add(PbfFilter *f, uint64_t bytes, uint64_t h);
 /* The hashes, f->blocks of them in no order, to out, which need not be aligned. */
 extern void pbf_sparse_hashes(const PbfFilter *f, uint64_t bytes, void *out);
+
+#pragma GCC visibility pop
 
 #endif

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include "geometry.h"
 
+#pragma GCC visibility push(protected)
+
 /* Exact rate of a plain filter at n keys: F_p = (1 - (1 - 1/w)^n)^k (Almeida 2022, section 3.4). */
 extern double pbf_fpr_plain(double n, double parts, double part_bits);
 
@@ -18,5 +20,7 @@ extern double pbf_fpr_blocked(double n, double blocks, double parts, double part
 
 /* The expected rate of a filter of this geometry that holds n keys. */
 extern double pbf_fpr_of(const PbfGeometry *g, double n);
+
+#pragma GCC visibility pop
 
 #endif

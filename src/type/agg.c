@@ -15,6 +15,7 @@
 #include "catalog/pg_type.h"
 
 #include "core/sparse.h"
+#include "core/window.h"
 #include "type/element.h"
 
 #define DEFAULT_FPR 0.01
@@ -43,6 +44,35 @@ is_unfinished(const PbfFilter *f)
 }
 
 /* ---- states ---- */
+
+/* An empty filter that elements will be added to one at a time. */
+static PbfFilter *
+new_dense(const PbfGeometry *g, PbfKind kind)
+{
+	uint64 bytes = pbf_stored_bytes(g);
+	bool windowed = bytes >= PBF_WINDOW_WORTH;
+	PbfFilter *f = pbf_allocate_bytes(windowed ? bytes + PBF_WINDOW_BYTES : bytes);
+
+	pbf_header_init(f, g, kind);
+	if (windowed)
+		f->flags |= PBF_FLAG_WINDOW;
+	return f;
+}
+
+PbfFilter *
+pbf_without_window(const PbfFilter *state)
+{
+	PbfGeometry g = pbf_geometry_of(state);
+	uint64 bytes = pbf_stored_bytes(&g);
+	const uint64 *window = pbf_window(state, VARSIZE(state));
+	PbfFilter *f = palloc(bytes);
+
+	memcpy(f, state, bytes);
+	SET_VARSIZE(f, bytes);
+	f->flags &= ~PBF_FLAG_WINDOW;
+	pbf_filter_add_many(&g, f->words, window + 1, window[0]);
+	return f;
+}
 
 static PbfFilter *
 new_sparse(uint64 count, PbfKind kind, double target)
@@ -93,7 +123,7 @@ static PbfFilter *
 large_from_sparse(const PbfFilter *sparse)
 {
 	PbfGeometry g = large_geometry(sparse->target);
-	PbfFilter *large = pbf_allocate(&g, (PbfKind) sparse->kind);
+	PbfFilter *large = new_dense(&g, (PbfKind) sparse->kind);
 	uint64 *hashes = sparse_hashes(sparse);
 
 	large->flags |= PBF_FLAG_LARGE;
@@ -139,24 +169,33 @@ add_to_state(PbfFilter *state, PbfKind kind, const uint64 *hashes, int n)
 	}
 	if (state->flags & PBF_FLAG_SPARSE)
 		return add_to_sparse(state, hashes, n);
+	if (n == 1 && (state->flags & PBF_FLAG_WINDOW))
+	{
+		pbf_window_add(state, VARSIZE(state), hashes[0]);
+		return state;
+	}
 	g = pbf_geometry_of(state);
-	if (n == 1)
-		pbf_filter_add(&g, state->words, hashes[0]);
-	else
-		pbf_filter_add_many(&g, state->words, hashes, n);
+	pbf_filter_add_many(&g, state->words, hashes, n);
 	return state;
 }
 
 /* ---- arguments ---- */
 
-/* The state so far, NULL if none yet. It may have come through a tuple, so it may need detoasting. */
-static PbfFilter *
+/*
+ * The state so far, NULL if none yet. It may have come through a tuple, so it may need detoasting. Otherwise
+ * it is the executor's own copy of what was returned here, and is not checked again in every row.
+ */
+static inline PbfFilter *
 state_argument(FunctionCallInfo fcinfo)
 {
 	if (AggCheckCallContext(fcinfo, NULL) == 0)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 		        errmsg("aggregate support function called outside of an aggregate"));
-	return PG_ARGISNULL(0) ? NULL : pbf_fetch_raw(PG_GETARG_DATUM(0));
+	if (PG_ARGISNULL(0))
+		return NULL;
+	if (likely(!VARATT_IS_EXTENDED(PG_GETARG_POINTER(0))))
+		return (PbfFilter *) PG_GETARG_POINTER(0);
+	return pbf_fetch_raw(PG_GETARG_DATUM(0));
 }
 
 /* (state, element [, capacity [, fpr]]): an empty state for these arguments. */
@@ -177,7 +216,7 @@ initial_state(FunctionCallInfo fcinfo)
 	if (PG_NARGS() < 3 || PG_ARGISNULL(2))
 		return new_sparse(0, PBF_KIND_NONE, fpr);
 	g = pbf_geometry_for(PG_GETARG_FLOAT8(2), fpr, PBF_CHOOSE_AUTO);
-	return pbf_allocate(&g, PBF_KIND_NONE);
+	return new_dense(&g, PBF_KIND_NONE);
 }
 
 /* (state, element, filter): an empty filter of that geometry. */
@@ -190,7 +229,7 @@ initial_state_like(FunctionCallInfo fcinfo)
 		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 		        errmsg("the filter to be like must not be NULL"));
 	g = pbf_geometry_of(PG_GETARG_PBF(2));
-	return pbf_allocate(&g, PBF_KIND_NONE);
+	return new_dense(&g, PBF_KIND_NONE);
 }
 
 typedef PbfFilter *(*InitialState)(FunctionCallInfo fcinfo);
@@ -287,29 +326,40 @@ pbf_agg_hash(PG_FUNCTION_ARGS)
 	PG_RETURN_PBF(add_to_state(state, PBF_KIND_HASH, &h, 1));
 }
 
-/*
- * The same for one type, which is known without looking at the call: a distributed engine calls transition
- * functions with no expression and nothing kept from row to row.
- */
-static Datum
-add_typed(FunctionCallInfo fcinfo, Oid type, InitialState initial)
+/* A hasher for one type that lasts as long as the process. */
+typedef struct TypedHasher
 {
 	PbfHasher hasher;
+	Oid collation;
+} TypedHasher;
 
-	pbf_hasher_init(&hasher, type, PG_GET_COLLATION(), PBF_ENUM_BY_LABEL, CurrentMemoryContext);
-	return add_element(fcinfo, &hasher, initial);
+/*
+ * The same for one type, which is known without looking at the call: a distributed engine calls transition
+ * functions with no expression and nothing kept from row to row. Hashers of these types own no memory.
+ */
+static inline Datum
+add_typed(FunctionCallInfo fcinfo, TypedHasher *typed, Oid type, InitialState initial)
+{
+	if (unlikely(!OidIsValid(typed->hasher.type) || typed->collation != PG_GET_COLLATION()))
+	{
+		typed->hasher.type = InvalidOid;
+		pbf_hasher_init(&typed->hasher, type, PG_GET_COLLATION(), PBF_ENUM_BY_LABEL, CurrentMemoryContext);
+		typed->collation = PG_GET_COLLATION();
+	}
+	return add_element(fcinfo, &typed->hasher, initial);
 }
 
-#define TYPED_AGGREGATE(name, type)                         \
-	PG_FUNCTION_INFO_V1(pbf_agg_##name);                    \
-	Datum pbf_agg_##name(PG_FUNCTION_ARGS)                  \
-	{                                                       \
-		return add_typed(fcinfo, type, initial_state);      \
-	}                                                       \
-	PG_FUNCTION_INFO_V1(pbf_agg_like_##name);               \
-	Datum pbf_agg_like_##name(PG_FUNCTION_ARGS)             \
-	{                                                       \
-		return add_typed(fcinfo, type, initial_state_like); \
+#define TYPED_AGGREGATE(name, type)                                         \
+	static TypedHasher name##_hasher;                                       \
+	PG_FUNCTION_INFO_V1(pbf_agg_##name);                                    \
+	Datum pbf_agg_##name(PG_FUNCTION_ARGS)                                  \
+	{                                                                       \
+		return add_typed(fcinfo, &name##_hasher, type, initial_state);      \
+	}                                                                       \
+	PG_FUNCTION_INFO_V1(pbf_agg_like_##name);                               \
+	Datum pbf_agg_like_##name(PG_FUNCTION_ARGS)                             \
+	{                                                                       \
+		return add_typed(fcinfo, &name##_hasher, type, initial_state_like); \
 	}
 
 TYPED_AGGREGATE(int2, INT2OID)
@@ -383,6 +433,8 @@ pbf_agg_combine(PG_FUNCTION_ARGS)
 	b = pbf_fetch_raw(PG_GETARG_DATUM(1));
 	if (a == NULL)
 		PG_RETURN_PBF(b);
+	if (a->flags & PBF_FLAG_WINDOW)
+		pbf_window_flush(a, VARSIZE(a));
 	if (is_unfinished(a) && is_unfinished(b))
 		PG_RETURN_PBF(combine_unfinished(a, b));
 	if (is_unfinished(a))
@@ -438,7 +490,7 @@ finish_sparse(const PbfFilter *state)
 static PbfFilter *
 finish_large(const PbfFilter *state)
 {
-	PbfFilter *f = pbf_folded(state, 0);
+	PbfFilter *f = pbf_folded(state, 0); /* a copy without the flags of a state */
 	double fpr = pbf_current_fpr(f);
 
 	if (fpr > state->target)
@@ -466,11 +518,13 @@ finish_large(const PbfFilter *state)
 PbfFilter *
 pbf_finish(const PbfFilter *state)
 {
+	if (state->flags & PBF_FLAG_WINDOW)
+		state = pbf_without_window(state);
 	if (state->flags & PBF_FLAG_SPARSE)
 		return finish_sparse(state);
 	if (state->flags & PBF_FLAG_LARGE)
 		return finish_large(state);
-	return pbf_folded(state, 0);
+	return (PbfFilter *) state;
 }
 
 Datum
@@ -484,8 +538,10 @@ pbf_agg_final(PG_FUNCTION_ARGS)
 
 		PG_RETURN_PBF(pbf_allocate(&g, PBF_KIND_NONE));
 	}
-	/* In a window the state goes on changing after its value was given out. */
-	if (is_unfinished(state) || AggCheckCallContext(fcinfo, NULL) == AGG_CONTEXT_WINDOW)
+	if (state->flags & PBF_FLAGS_UNFINISHED)
 		PG_RETURN_PBF(pbf_finish(state));
+	/* In a window function the state goes on changing after its value was given out. */
+	if (AggCheckCallContext(fcinfo, NULL) == AGG_CONTEXT_WINDOW)
+		PG_RETURN_PBF(pbf_folded(state, 0));
 	PG_RETURN_PBF(state);
 }

@@ -9,6 +9,8 @@
 #include "type/type.h"
 #include "type/value.h"
 
+#pragma GCC visibility push(protected)
+
 /* The type of an argument of a polymorphic function; ERRCODE_INDETERMINATE_DATATYPE if the caller did not
  * say. */
 extern Oid pbf_argument_type(FunctionCallInfo fcinfo, int argument);
@@ -23,5 +25,7 @@ extern uint64 *pbf_hash_array(PbfHasher *hasher, MemoryContext mcxt, ArrayType *
 
 /* Adds in place to a finished filter, after checking the kind. */
 extern void pbf_add_hashes(PbfFilter *f, PbfKind kind, const uint64 *hashes, int n);
+
+#pragma GCC visibility pop
 
 #endif

@@ -17,11 +17,10 @@
  */
 #define BYTES_PER_SLICE_TIME (20 * 1024)
 
-/* Fields up to the words: equal headers of equal length are equally valid. */
-static inline bool
-same_header(const PbfFilter *a, const PbfFilter *b)
+static inline const PbfFilter *
+known_header(const PbfProbe *p)
 {
-	return memcmp(a, b, PBF_HEADER_BYTES) == 0;
+	return (const PbfFilter *) p->header;
 }
 
 /* Takes the header (a datum of `bytes` bytes follows it) as the one that geometry speaks of. */
@@ -29,14 +28,15 @@ static void
 learn_header(PbfProbe *p, const PbfFilter *f, uint64 bytes)
 {
 	pbf_check_header(f, bytes);
-	memcpy(&p->header, f, PBF_HEADER_BYTES);
+	memcpy(p->header, f, PBF_HEADER_BYTES);
 	p->geometry = pbf_geometry_of(f);
 }
 
 static inline bool
 probe_plain_datum(PbfProbe *p, const PbfFilter *f, unsigned element_kind, uint64 h)
 {
-	if (unlikely(!same_header(&p->header, f)))
+	/* The length word is part of it: equal headers are equally valid. */
+	if (unlikely(memcmp(p->header, f, PBF_HEADER_BYTES) != 0))
 		learn_header(p, f, VARSIZE(f));
 	if (unlikely(f->kind != element_kind) && element_kind != PBF_KIND_HASH)
 		pbf_check_probe_kind(f->kind, element_kind);
@@ -60,16 +60,17 @@ read_words(Datum d, uint64 first, uint64 n, uint64 *words)
 static void
 read_header(PbfProbe *p, Datum d)
 {
-	PbfFilter header;
+	uint64 words[PBF_HEADER_BYTES / sizeof(uint64)];
+	PbfFilter *header = (PbfFilter *) words;
 	struct varlena *slice = PG_DETOAST_DATUM_SLICE(d, 0, PBF_EXTERNAL_HEADER_BYTES);
 	uint64 bytes = VARATT_EXTERNAL_GET_EXTSIZE(p->toast) + VARHDRSZ;
 
 	if (VARSIZE_ANY_EXHDR(slice) != PBF_EXTERNAL_HEADER_BYTES)
-		pbf_check_header(&header, 0);
-	memcpy(&header.version, VARDATA_ANY(slice), PBF_EXTERNAL_HEADER_BYTES);
-	SET_VARSIZE(&header, bytes);
+		pbf_check_header(header, 0);
+	memcpy(&header->version, VARDATA_ANY(slice), PBF_EXTERNAL_HEADER_BYTES);
+	SET_VARSIZE(header, bytes);
 	pfree(slice);
-	learn_header(p, &header, bytes);
+	learn_header(p, header, bytes);
 }
 
 static bool
@@ -137,11 +138,11 @@ slices_worthwhile(PbfProbe *p, Datum d)
 		return false;
 	if (p->fetches == 0)
 		read_header(p, d);
-	if (p->header.flags & (PBF_FLAG_SPARSE | PBF_FLAG_LARGE))
+	if (known_header(p)->flags & PBF_FLAGS_UNFINISHED)
 		return false;
-	cost = p->geometry.layout == PBF_BLOCKED ? 1 : p->geometry.parts;
+	cost = p->geometry.layout == PBF_BLOCKED ? 1 : (uint64) p->geometry.parts;
 	p->fetches += cost;
-	return p->fetches * BYTES_PER_SLICE_TIME <= VARSIZE(&p->header);
+	return p->fetches * BYTES_PER_SLICE_TIME <= VARSIZE(known_header(p));
 }
 
 static bool
@@ -153,7 +154,7 @@ probe_toasted(PbfProbe *p, Datum d, unsigned element_kind, uint64 h)
 		if (slices_worthwhile(p, d))
 		{
 			if (element_kind != PBF_KIND_HASH)
-				pbf_check_probe_kind(p->header.kind, element_kind);
+				pbf_check_probe_kind(known_header(p)->kind, element_kind);
 			return probe_slices(p, d, h);
 		}
 		keep_whole(p, d);
@@ -169,7 +170,7 @@ pbf_probe(PbfProbe *p, Datum d, unsigned element_kind, uint64 h)
 
 	if (likely(!VARATT_IS_EXTENDED(f)))
 	{
-		if (likely((f->flags & (PBF_FLAG_SPARSE | PBF_FLAG_LARGE)) == 0))
+		if (likely((f->flags & PBF_FLAGS_UNFINISHED) == 0))
 			return probe_plain_datum(p, f, element_kind, h);
 	}
 	else if (VARATT_IS_EXTERNAL_ONDISK(f))

@@ -8,13 +8,15 @@
 
 #include "type/type.h"
 
+#pragma GCC visibility push(protected)
+
 /* Lives in fn_extra (or longer): zero it before first use. */
 typedef struct PbfProbe
 {
 	MemoryContext mcxt; /* where a whole detoasted filter is kept */
 
-	/* The header seen last and, once it was found valid, what it says. */
-	PbfFilter header;
+	/* The header seen last and, once it was found valid, what it says. A PbfFilter without its words. */
+	uint64 header[PBF_HEADER_BYTES / sizeof(uint64)];
 	PbfGeometry geometry;
 
 	/* The TOASTed filter seen last. */
@@ -32,5 +34,7 @@ extern bool pbf_probe(PbfProbe *p, Datum d, unsigned element_kind, uint64 h);
  * current context. Read only.
  */
 extern const PbfFilter *pbf_probe_whole(PbfProbe *p, Datum d);
+
+#pragma GCC visibility pop
 
 #endif

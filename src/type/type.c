@@ -24,7 +24,7 @@ pbf_fetch_raw(Datum d)
 	PbfFilter *f = (PbfFilter *) PG_DETOAST_DATUM(d);
 
 	pbf_check_header(f, VARSIZE(f));
-	return f;
+	return f->flags & PBF_FLAG_WINDOW ? pbf_without_window(f) : f;
 }
 
 PbfFilter *
@@ -32,7 +32,7 @@ pbf_fetch(Datum d)
 {
 	PbfFilter *f = pbf_fetch_raw(d);
 
-	return f->flags & (PBF_FLAG_SPARSE | PBF_FLAG_LARGE) ? pbf_finish(f) : f;
+	return f->flags & PBF_FLAGS_UNFINISHED ? pbf_finish(f) : f;
 }
 
 PbfFilter *

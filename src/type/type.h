@@ -10,6 +10,8 @@
 #include "core/filter.h"
 #include "core/format.h"
 
+#pragma GCC visibility push(protected)
+
 /*
  * The filter in a datum: detoasted, aligned, its header checked, finished if it was the state of an
  * aggregate. May be the datum itself: read only. ERRCODE_DATA_CORRUPTED if it is not a filter.
@@ -17,7 +19,7 @@
 extern PbfFilter *pbf_fetch(Datum d);
 /* The same, but always a fresh copy in the current context, which may be changed. */
 extern PbfFilter *pbf_fetch_copy(Datum d);
-/* As pbf_fetch, but an unfinished one is returned as it is: for aggregates and output. */
+/* As pbf_fetch, but an unfinished one, less its window, is returned as it is: for aggregates and output. */
 extern PbfFilter *pbf_fetch_raw(Datum d);
 /* Header check alone; ERRCODE_DATA_CORRUPTED if it fails. */
 extern void pbf_check_header(const PbfFilter *f, uint64 bytes);
@@ -69,12 +71,17 @@ extern const PbfFilter *pbf_converted(const PbfFilter *f, const PbfGeometry *to)
 /* estimate.c: the false positive rate of exactly these bits. */
 extern double pbf_current_fpr(const PbfFilter *f);
 
-/* agg.c: turns the state of an aggregate without a capacity into a filter of the asked rate; a new datum. */
+/* agg.c: the state of an aggregate as a filter, of the rate asked for if it had no capacity; may be the state
+ * itself. */
 extern PbfFilter *pbf_finish(const PbfFilter *state);
+/* agg.c: a copy of the state, its window added to the bits. */
+extern PbfFilter *pbf_without_window(const PbfFilter *state);
 
 /* reduce.c: folded in half, a new datum; requires an even number of blocks (bits a part, if plain). */
 extern bool pbf_can_fold(const PbfGeometry *g, uint32 times);
 extern PbfFilter *pbf_folded(const PbfFilter *f, uint32 times);
+
+#pragma GCC visibility pop
 
 /* io.c: the input function; value.c recognises the type itself by it. */
 extern Datum pbf_in(PG_FUNCTION_ARGS);

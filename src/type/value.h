@@ -9,6 +9,8 @@
 #include "fmgr.h"
 #include "core/format.h"
 
+#pragma GCC visibility push(protected)
+
 /* How enums are hashed: labels survive dump and restore, OIDs survive ALTER TYPE ... RENAME VALUE. */
 typedef enum PbfEnumHash
 {
@@ -44,5 +46,7 @@ pbf_hash_value(PbfHasher *hasher, Datum value)
 {
 	return hasher->hash(hasher, value);
 }
+
+#pragma GCC visibility pop
 
 #endif

@@ -9,7 +9,7 @@ CREATE TABLE words AS
     SELECT i % 10 AS g, pbf_agg('wörd ' || i, 10000, 0.0001) AS f FROM generate_series(1, 50000) i GROUP BY 1;
 CREATE TABLE colours AS SELECT pbf_agg(c) AS f FROM unnest(ARRAY['red', 'green']::colour[]) c;
 CREATE TABLE nothing AS SELECT pbf_agg(i) AS f FROM generate_series(1, 0) i;
-CREATE INDEX ON words (f);
+CREATE INDEX ON colours (f);
 CREATE FUNCTION lost() RETURNS bigint LANGUAGE sql AS $$
     SELECT (SELECT count(*) FROM numbers, generate_series(1, 100000) i WHERE NOT f @> i)
          + (SELECT count(*) FROM words, generate_series(1, 50000) i WHERE g = i % 10 AND NOT f @> ('wörd ' || i))

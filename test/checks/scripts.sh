@@ -7,7 +7,7 @@ for script in "${scripts[@]}"; do
 	bash -n "$script"
 done
 if command -v shellcheck >/dev/null; then
-	shellcheck -x -P . "${scripts[@]}"
+	shellcheck -S warning -x -P . "${scripts[@]}"
 else
 	echo "no shellcheck: syntax only"
 fi

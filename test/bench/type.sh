@@ -1,0 +1,174 @@
+#!/bin/bash
+#
+# How fast the pbf type is, beside what one would use without it: bash test/bench/type.sh [rows]
+#
+# Markdown on stdout, what it is doing on stderr. Sets up what it needs and leaves nothing behind, like check.sh. With
+# the default of 10000000 rows (1000 to 20000000) it takes about 15 minutes, 5 GB of memory and 5 GB of disk. A report,
+# not a test: the exit status only says whether it came to its end.
+#
+# Environment: PG_CONFIG, TMPDIR, KEEP (see test/lib.sh).
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# shellcheck source=test/lib.sh
+. test/lib.sh
+
+case ${1:-} in -h | --help)
+	sed -n '3,9s/^# \{0,1\}//p' test/bench/type.sh
+	exit 0
+	;;
+esac
+ROWS=${1:-10000000}
+[[ $ROWS =~ ^[0-9]{4,8}$ ]] && [ "$ROWS" -ge 1000 ] && [ "$ROWS" -le 20000000 ] ||
+	die "rows must be a number from 1000 to 20000000: $ROWS"
+BENCH=test/bench
+
+say()
+{
+	echo "$(date +%T) $*" >&2
+}
+
+# step COMMAND...: its output is worth seeing only if it fails.
+step()
+{
+	say "$*"
+	run "$@" >"$W/log/step" 2>&1
+	[ "$STATUS" = 0 ] || { cat "$W/log/step" >&2; die "failed: $*"; }
+}
+
+# report COMMAND...: its output belongs to the report.
+report()
+{
+	say "$*"
+	run "$@"
+	[ "$STATUS" = 0 ] || die "failed: $*"
+}
+
+memory_mb()
+{
+	awk '/^MemTotal/ { print int($2 / 1024) }' /proc/meminfo
+}
+
+min()
+{
+	echo $(($1 < $2 ? $1 : $2))
+}
+
+cpu()
+{
+	lscpu | awk -F': *' -v key="$1" '$1 ~ "^ *" key "$" { print $2; exit }'
+}
+
+load()
+{
+	cut -d ' ' -f 1-3 /proc/loadavg
+}
+
+# Tables below a quarter of shared_buffers stay there, and work_mem is such that no peer needs a temporary file.
+settings()
+{
+	cat <<-END
+		shared_buffers = $(min $((ROWS / 1000000 * 320 + 512)) $(($(memory_mb) / 3)))MB
+		work_mem = $(min 2047 $(($(memory_mb) / 6)))MB
+		hash_mem_multiplier = 1
+		maintenance_work_mem = 512MB
+		max_parallel_workers_per_gather = 0
+		jit = off
+		autovacuum = off
+		synchronize_seqscans = off
+		wal_level = minimal
+		max_wal_senders = 0
+		checkpoint_timeout = 1h
+		max_wal_size = 16GB
+	END
+}
+
+show()
+{
+	sql -At -c "LOAD 'pbf'" -c "SHOW $1"
+}
+
+header()
+{
+	cat <<-END
+		# The pbf type: measurements
+
+		| | |
+		| --- | --- |
+		| date | $(date -u '+%Y-%m-%d %H:%M') UTC |
+		| pbf | $(sed -n "s/^default_version *= *'\(.*\)'/\1/p" pbf.control), commit $(commit) |
+		| PostgreSQL | $(show server_version) |
+		| hll | $(sql -At -c "SELECT coalesce(max(extversion), 'not installed') FROM pg_extension WHERE extname = 'hll'") |
+		| machine | $(cpu 'Model name'), family $(cpu 'CPU family') model $(cpu Model), $(nproc) cores, $(cpu Hypervisor.vendor) |
+		| caches | L1d $(cpu 'L1d cache'), L2 $(cpu 'L2 cache'), L3 $(cpu 'L3 cache') |
+		| memory | $(($(memory_mb) / 1024)) GB |
+		| pbf.simd | $(show pbf.simd)${AUTO:+, that is $AUTO} |
+		| settings | shared_buffers $(show shared_buffers), work_mem $(show work_mem), no parallel query, no JIT compilation |
+		| load at the start | $(load) |
+
+		Times are taken by the server and are medians of 5 to 9 runs after one that does not count. Within a run all cases
+		take turns, in alternating order. "spread" is the slowest run less the fastest, as a share of the median: above some
+		10 % the machine was busy with other things.
+
+	END
+}
+
+commit()
+{
+	git -c safe.directory='*' describe --always --dirty 2>/dev/null || echo unknown
+}
+
+# Builds the kernel benchmark, by its own target if it has one.
+build_kernel_bench()
+{
+	if [ -f "$W/src/test/bench/Makefile" ]; then
+		as_server make -s -C "$W/src/test/bench" kernel
+	else
+		as_server gcc -O2 -o "$W/src/test/bench/kernel" "$W/src/test/bench/kernel.c" "$W"/src/src/core/*.c -lm
+	fi
+}
+
+# "size <tab> kernel <tab> column <tab> value" for each figure of the kernel benchmark's table.
+kernel_figures()
+{
+	awk -F ' *[|] *' -v OFS='\t' '
+		/^\| filter / { for (i = 4; i < NF; i++) column[i] = $i }
+		/^\| [0-9.]+ [KM]iB / { for (i = 4; i < NF; i++) print $2, $3, column[i], $i }' "$W/kernel.md"
+}
+
+prepare_machine >&2
+want_packages "postgresql-$PG_MAJOR-hll" >&2
+make_workdir
+copy_tree "$W/src"
+step build_tree "$W/src"
+step install_tree "$W/src" "$W/stage"
+mapfile -t lines < <(settings)
+step start_server "$W/stage" "${lines[@]}"
+use_server
+sql -c 'CREATE EXTENSION pbf'
+sql -c 'CREATE EXTENSION hll' 2>/dev/null || say "no hll: going on without"
+
+AUTO=
+: >"$W/kernel.md"
+if [ -f $BENCH/kernel.c ]; then
+	step build_kernel_bench
+	AUTO=$("$W/src/test/bench/kernel" -r 1 0.03125 | sed -n 's/.*auto = \([a-z0-9]*\).*/\1/p')
+fi
+
+header
+step sql -f "$W/src/$BENCH/measure.sql"
+report sql -At -v rows="$ROWS" -f "$W/src/$BENCH/type.sql"
+
+echo
+echo "## 5. Kernels"
+echo
+if [ -f $BENCH/kernel.c ]; then
+	say "kernels"
+	run as_server "$W/src/test/bench/kernel" >"$W/kernel.md"
+	cat "$W/kernel.md"
+else
+	echo "No $BENCH/kernel.c."
+fi
+report sql -At -v rows="$ROWS" -v elements=$((ROWS / 10)) -v kernel="$(kernel_figures)" -f "$W/src/$BENCH/type-summary.sql"
+echo
+echo "Load at the end: $(load)."
