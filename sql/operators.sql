@@ -384,7 +384,7 @@ SELECT e, with_filters(e) FROM unnest(ARRAY[
 	$$words @> ('al' || 'ice')$$,
 	$$'al' || 'ice' <@ words$$,
 	$$words | letters + 'x' & words @> 'x'$$,
-	$$words | (letters & words) = words$$,
+	$$(words | (letters & words)) @> '{alice,bob}'::text[]$$,
 	$$(words | letters & words) = ((words | letters) & words)$$,
 	$$words @> '{"k": "alice"}'::json ->> 'k'$$,
 	$$words @> ('{"k": "alice"}'::json ->> 'k')$$,

@@ -58,11 +58,15 @@ have()
 
 # --- kinds of tests -------------------------------------------------------------------------------------------------
 
-# build COMPILER: everything with warnings as errors, the bitcode for JIT too if the server uses it.
+# build COMPILER: everything with warnings as errors, the bitcode for JIT too if the server uses it. Then installs that,
+# and sees whether uninstalling forgets nothing.
 build()
 {
 	copy_tree "$W/$1"
 	as_server make -s -k -C "$W/$1" -j "$(nproc)" CC="$1" COPT=-Werror
+	as_server make -s -C "$W/$1" install CC="$1" COPT=-Werror DESTDIR="$W/$1-stage"
+	as_server make -s -C "$W/$1" uninstall DESTDIR="$W/$1-stage"
+	find "$W/$1-stage" ! -type d | { ! grep .; }
 }
 
 # build_staged SRC STAGE [make arguments]: what the tests with a server use.

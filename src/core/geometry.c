@@ -12,6 +12,8 @@
 #define FULL_LINE_WORTH \
 	1.10 /* fewer than 8 parts only if 8 would be that much larger: a block of 8 words is one line */
 #define FEWER_PARTS_WORTH 1.02 /* plain: a part less is a memory access less, worth 2 % of the size */
+#define REFERENCE_KEYS \
+	1e6 /* shapes are judged at this size: that of a filter must not depend on its capacity */
 #define ROUNDING_STEP_MAX 0.01 /* sizes are rounded up by at most 1 % */
 
 uint64_t
@@ -104,81 +106,106 @@ blocks_for(double n, double fpr, double parts)
 	return high;
 }
 
-typedef struct Size
-{
-	double count; /* blocks, or words a part */
-	double parts;
-	double words;
-} Size;
-
-static Size
-blocked_size(double n, double fpr)
-{
-	Size best = {0, 0, INFINITY};
-	double parts;
-
-	for (parts = PBF_BLOCKED_MAX_PARTS; parts >= 1; parts--)
-	{
-		double count = blocks_for(n, fpr, parts);
-		double words = count * parts;
-
-		if (words * (best.parts == PBF_BLOCKED_MAX_PARTS ? FULL_LINE_WORTH : 1) < best.words)
-			best = (Size){count, parts, words};
-	}
-	return best;
-}
-
 /* Words of one part so that the product of the fills of `parts` parts is the rate: F_p solved for w. */
 static double
 plain_part_words(double n, double fpr, double parts)
 {
 	double fill = exp(log(fpr) / parts);
-	double bits = n > 0 ? 1 / -expm1(log1p(-fill) / n) : 1;
 
-	return ceil(bits / PBF_WORD_BITS);
+	return ceil(1 / -expm1(log1p(-fill) / n) / PBF_WORD_BITS);
 }
 
-static Size
-plain_size(double n, double fpr)
+/* Words of a filter of that shape, before rounding; *count: blocks, or words a part. */
+static double
+words_for(double n, double fpr, const PbfShape *shape, double *count)
 {
-	Size best = {0, 0, INFINITY};
-	double parts;
+	*count = shape->layout == PBF_BLOCKED ? blocks_for(n, fpr, shape->parts)
+	                                      : plain_part_words(n, fpr, shape->parts);
+	return *count * shape->parts;
+}
 
-	for (parts = PBF_PLAIN_MAX_PARTS; parts >= 1; parts--)
+static double
+reference_words(double fpr, PbfLayout layout, uint32_t parts)
+{
+	PbfShape shape = {layout, parts};
+	double count;
+
+	return words_for(REFERENCE_KEYS, fpr, &shape, &count);
+}
+
+/* The number of parts with the fewest words. */
+static uint32_t
+cheapest_parts(double fpr, PbfLayout layout, uint32_t max_parts)
+{
+	uint32_t best = 1;
+	double best_words = INFINITY;
+
+	for (uint32_t parts = 1; parts <= max_parts; parts++)
 	{
-		double count = plain_part_words(n, fpr, parts);
-		double words = count * parts;
+		double words = reference_words(fpr, layout, parts);
 
-		if (words <= best.words * (best.parts > 0 ? FEWER_PARTS_WORTH : 1))
-			best = (Size){count, parts, words < best.words ? words : best.words};
+		if (words < best_words)
+		{
+			best = parts;
+			best_words = words;
+		}
 	}
-	best.words = best.count * best.parts;
 	return best;
 }
 
-bool
-pbf_size_for(double capacity, double fpr, PbfLayoutChoice choice, PbfGeometry *g, double *needed)
+static PbfShape
+blocked_shape(double fpr)
 {
-	Size plain = {0, 0, INFINITY}, blocked = {0, 0, INFINITY}, *best;
+	PbfShape full = {PBF_BLOCKED, PBF_BLOCKED_MAX_PARTS};
+	PbfShape cheapest = {PBF_BLOCKED, cheapest_parts(fpr, PBF_BLOCKED, PBF_BLOCKED_MAX_PARTS)};
+	double limit = reference_words(fpr, PBF_BLOCKED, cheapest.parts) * FULL_LINE_WORTH;
 
-	capacity = fmax(capacity, 1); /* a filter for nothing must still hold a key well */
-	/* No structure can do with fewer bits: far too large a filter is refused without searching for its size.
-	 */
-	*needed = capacity * -log2(fpr) / 8;
+	return reference_words(fpr, PBF_BLOCKED, full.parts) <= limit ? full : cheapest;
+}
+
+static PbfShape
+plain_shape(double fpr)
+{
+	PbfShape shape = {PBF_PLAIN, cheapest_parts(fpr, PBF_PLAIN, PBF_PLAIN_MAX_PARTS)};
+	double limit = reference_words(fpr, PBF_PLAIN, shape.parts) * FEWER_PARTS_WORTH;
+
+	while (shape.parts > 1 && reference_words(fpr, PBF_PLAIN, shape.parts - 1) <= limit)
+		shape.parts--;
+	return shape;
+}
+
+PbfShape
+pbf_shape_for(double fpr, PbfLayoutChoice choice)
+{
+	PbfShape plain = plain_shape(fpr), blocked = blocked_shape(fpr);
+
+	if (choice == PBF_CHOOSE_AUTO)
+		choice = reference_words(fpr, PBF_BLOCKED, blocked.parts) <=
+		                 reference_words(fpr, PBF_PLAIN, plain.parts) * BLOCKED_WORTH
+		             ? PBF_CHOOSE_BLOCKED
+		             : PBF_CHOOSE_PLAIN;
+	return choice == PBF_CHOOSE_BLOCKED ? blocked : plain;
+}
+
+bool
+pbf_size_for(double capacity, double fpr, const PbfShape *shape, PbfGeometry *g, double *needed)
+{
+	double count, words;
+	double n = fmax(capacity, 1); /* a filter for nothing must still hold a key well */
+
+	/* Far too large a filter is refused without searching for its size. */
+	words = words_for(REFERENCE_KEYS, fpr, shape, &count) * (n / REFERENCE_KEYS);
+	*needed = PBF_HEADER_BYTES + words * sizeof(uint64_t);
+	if (*needed > 2.0 * PBF_MAX_BYTES)
+		return false;
+	words_for(n, fpr, shape, &count);
+	count = round_for_halving(count);
+	*needed = PBF_HEADER_BYTES + count * shape->parts * sizeof(uint64_t);
 	if (*needed > (double) PBF_MAX_BYTES)
 		return false;
-	if (choice != PBF_CHOOSE_BLOCKED)
-		plain = plain_size(capacity, fpr);
-	if (choice != PBF_CHOOSE_PLAIN)
-		blocked = blocked_size(capacity, fpr);
-	best = blocked.words <= plain.words * BLOCKED_WORTH ? &blocked : &plain;
-	best->count = round_for_halving(best->count);
-	*needed = PBF_HEADER_BYTES + best->count * best->parts * sizeof(uint64_t);
-	if (*needed > (double) PBF_MAX_BYTES)
-		return false;
-	g->layout = best == &blocked ? PBF_BLOCKED : PBF_PLAIN;
-	g->blocks = best == &blocked ? (uint32_t) best->count : 1;
-	g->parts = (uint32_t) best->parts;
-	g->part_bits = best == &blocked ? PBF_BLOCKED_PART_BITS : (uint32_t) (best->count * PBF_WORD_BITS);
+	g->layout = shape->layout;
+	g->parts = shape->parts;
+	g->blocks = shape->layout == PBF_BLOCKED ? (uint32_t) count : 1;
+	g->part_bits = shape->layout == PBF_BLOCKED ? PBF_BLOCKED_PART_BITS : (uint32_t) (count * PBF_WORD_BITS);
 	return true;
 }

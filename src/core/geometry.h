@@ -45,7 +45,7 @@ typedef struct PbfGeometry
 	uint32_t part_bits; /* 64 if blocked, >= 1 if plain */
 } PbfGeometry;
 
-/* What pbf_size_for is asked to choose. */
+/* What pbf_shape_for is asked to choose. */
 typedef enum PbfLayoutChoice
 {
 	PBF_CHOOSE_AUTO,
@@ -85,14 +85,27 @@ extern bool pbf_geometry_equal(const PbfGeometry *a, const PbfGeometry *b);
  */
 extern bool pbf_geometry_valid(const PbfGeometry *g, const char **why);
 
+/* Layout and parts: what filters must share to be merged without loss. */
+typedef struct PbfShape
+{
+	PbfLayout layout;
+	uint32_t parts;
+} PbfShape;
+
 /*
- * The cheapest geometry whose expected false positive rate at `capacity` keys is at most `fpr`, rounded up
- * by at most 1 % so that it can be halved several times. `auto` takes the blocked layout unless it is more
- * than 30 % larger than the plain one. A capacity below 1 counts as 1.
- * Requires 0 <= capacity <= 1e18 and PBF_FPR_MIN <= fpr < 1. Returns false if the filter would
- * be larger than PBF_MAX_BYTES; *needed then holds the bytes it would take.
+ * The cheapest shape for a false positive rate. It depends on nothing else, so that filters of one rate can
+ * always be merged, whatever their capacities. `auto` takes the blocked layout unless it is more than 30 %
+ * larger than the plain one. Requires PBF_FPR_MIN <= fpr < 1.
  */
-extern bool pbf_size_for(double capacity, double fpr, PbfLayoutChoice choice, PbfGeometry *g, double *needed);
+extern PbfShape pbf_shape_for(double fpr, PbfLayoutChoice choice);
+
+/*
+ * The smallest geometry of that shape whose expected false positive rate at `capacity` keys is at most `fpr`,
+ * rounded up by at most 1 % so that it can be halved several times. A capacity below 1 counts as 1.
+ * Requires 0 <= capacity <= 1e18 and PBF_FPR_MIN <= fpr < 1. Returns false if the filter would be larger than
+ * PBF_MAX_BYTES; *needed then holds the bytes it would take.
+ */
+extern bool pbf_size_for(double capacity, double fpr, const PbfShape *shape, PbfGeometry *g, double *needed);
 
 #pragma GCC visibility pop
 

@@ -73,7 +73,8 @@ estimate_overlap(FunctionCallInfo fcinfo)
 		    cardinality(wide_a) + cardinality(wide_b) - cardinality(pbf_combine(wide_a, wide_b, PBF_UNION));
 		o.intersection = fmax(0, fmin(o.intersection, fmin(o.a, o.b)));
 	}
-	o.all = o.a + o.b - o.intersection;
+	/* Of two filters with every bit set, both sizes and the intersection are infinite. */
+	o.all = isinf(o.a) || isinf(o.b) ? INFINITY : o.a + o.b - o.intersection;
 	return o;
 }
 
@@ -89,13 +90,13 @@ pbf_intersection_cardinality(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(estimate_overlap(fcinfo).intersection);
 }
 
-/* 1 for two empty sets, which are the same set. */
+/* 1 for two empty sets, which are the same set, and for two filters that say nothing any more. */
 Datum
 pbf_jaccard(PG_FUNCTION_ARGS)
 {
 	Overlap o = estimate_overlap(fcinfo);
 
-	PG_RETURN_FLOAT8(o.all > 0 ? o.intersection / o.all : 1);
+	PG_RETURN_FLOAT8(o.all > 0 && !isinf(o.intersection) ? o.intersection / o.all : 1);
 }
 
 Datum

@@ -18,9 +18,9 @@
 #define BYTES_PER_SLICE_TIME (20 * 1024)
 
 static inline const PbfFilter *
-known_header(const PbfProbe *p)
+toast_header(const PbfProbe *p)
 {
-	return (const PbfFilter *) p->header;
+	return (const PbfFilter *) p->toast_header;
 }
 
 /* Takes the header (a datum of `bytes` bytes follows it) as the one that geometry speaks of. */
@@ -60,8 +60,7 @@ read_words(Datum d, uint64 first, uint64 n, uint64 *words)
 static void
 read_header(PbfProbe *p, Datum d)
 {
-	uint64 words[PBF_HEADER_BYTES / sizeof(uint64)];
-	PbfFilter *header = (PbfFilter *) words;
+	PbfFilter *header = (PbfFilter *) p->toast_header;
 	struct varlena *slice = PG_DETOAST_DATUM_SLICE(d, 0, PBF_EXTERNAL_HEADER_BYTES);
 	uint64 bytes = VARATT_EXTERNAL_GET_EXTSIZE(p->toast) + VARHDRSZ;
 
@@ -70,25 +69,25 @@ read_header(PbfProbe *p, Datum d)
 	memcpy(&header->version, VARDATA_ANY(slice), PBF_EXTERNAL_HEADER_BYTES);
 	SET_VARSIZE(header, bytes);
 	pfree(slice);
-	learn_header(p, header, bytes);
+	pbf_check_header(header, bytes);
 }
 
 static bool
 probe_slices(PbfProbe *p, Datum d, uint64 h)
 {
-	const PbfGeometry *g = &p->geometry;
+	PbfGeometry g = pbf_geometry_of(toast_header(p));
 	uint64 words[PBF_BLOCKED_MAX_PARTS];
 
-	if (g->layout == PBF_BLOCKED)
+	if (g.layout == PBF_BLOCKED)
 	{
-		read_words(d, (uint64) pbf_block_of(h, g->blocks) * g->parts, g->parts, words);
-		return pbf_kernel->contains(words, 1, g->parts, h);
+		read_words(d, (uint64) pbf_block_of(h, g.blocks) * g.parts, g.parts, words);
+		return pbf_kernel->contains(words, 1, g.parts, h);
 	}
-	for (uint32 part = 0; part < g->parts; part++)
+	for (uint32 part = 0; part < g.parts; part++)
 	{
-		uint32 bit = pbf_plain_bit(h, part, g->part_bits);
+		uint32 bit = pbf_plain_bit(h, part, g.part_bits);
 
-		read_words(d, part * pbf_part_words(g) + bit / PBF_WORD_BITS, 1, words);
+		read_words(d, part * pbf_part_words(&g) + bit / PBF_WORD_BITS, 1, words);
 		if ((words[0] >> (bit % PBF_WORD_BITS) & 1) == 0)
 			return false;
 	}
@@ -132,17 +131,16 @@ keep_whole(PbfProbe *p, Datum d)
 static bool
 slices_worthwhile(PbfProbe *p, Datum d)
 {
-	uint64 cost;
+	const PbfFilter *header = toast_header(p);
 
 	if (VARATT_EXTERNAL_IS_COMPRESSED(p->toast))
 		return false;
 	if (p->fetches == 0)
 		read_header(p, d);
-	if (known_header(p)->flags & PBF_FLAGS_UNFINISHED)
+	if (header->flags & PBF_FLAGS_UNFINISHED)
 		return false;
-	cost = p->geometry.layout == PBF_BLOCKED ? 1 : (uint64) p->geometry.parts;
-	p->fetches += cost;
-	return p->fetches * BYTES_PER_SLICE_TIME <= VARSIZE(known_header(p));
+	p->fetches += header->flags & PBF_FLAG_BLOCKED ? 1 : (uint64) header->parts;
+	return p->fetches * BYTES_PER_SLICE_TIME <= VARSIZE(header);
 }
 
 static bool
@@ -154,7 +152,7 @@ probe_toasted(PbfProbe *p, Datum d, unsigned element_kind, uint64 h)
 		if (slices_worthwhile(p, d))
 		{
 			if (element_kind != PBF_KIND_HASH)
-				pbf_check_probe_kind(known_header(p)->kind, element_kind);
+				pbf_check_probe_kind(toast_header(p)->kind, element_kind);
 			return probe_slices(p, d, h);
 		}
 		keep_whole(p, d);

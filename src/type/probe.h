@@ -19,11 +19,12 @@ typedef struct PbfProbe
 	uint64 header[PBF_HEADER_BYTES / sizeof(uint64)];
 	PbfGeometry geometry;
 
-	/* The TOASTed filter seen last. */
+	/* The TOASTed filter seen last, with a header of its own: other filters may be probed in between. */
 	bool has_toast;
 	struct varatt_external toast;
-	uint64 fetches;   /* slices read from it */
-	PbfFilter *whole; /* detoasted in mcxt, or NULL */
+	uint64 toast_header[PBF_HEADER_BYTES / sizeof(uint64)]; /* read with the first slice */
+	uint64 fetches;                                         /* slices read from it */
+	PbfFilter *whole;                                       /* detoasted in mcxt, or NULL */
 } PbfProbe;
 
 /* Whether the filter in d may contain the key; element_kind PBF_KIND_HASH: any filter will do. */

@@ -103,29 +103,44 @@ report_too_large(double capacity, double fpr, double needed)
 	        errhint("Lower the capacity, raise the false positive rate, or use several filters."));
 }
 
-/* Sizing takes some microseconds; aggregates ask for the same size for every group. */
+/* Finding a shape takes a tenth of a millisecond: aggregates ask for the same in every group. */
+static PbfShape
+shape_for(double fpr, PbfLayoutChoice choice)
+{
+	static double last_fpr;
+	static PbfLayoutChoice last_choice;
+	static PbfShape last_shape;
+
+	if (last_fpr != fpr || last_choice != choice)
+	{
+		last_shape = pbf_shape_for(fpr, choice);
+		last_fpr = fpr;
+		last_choice = choice;
+	}
+	return last_shape;
+}
+
 PbfGeometry
 pbf_geometry_for(double capacity, double fpr, PbfLayoutChoice choice)
 {
-	static struct
-	{
-		double capacity, fpr;
-		PbfLayoutChoice choice;
-		PbfGeometry geometry;
-	} last;
+	static double last_capacity, last_fpr;
+	static PbfLayoutChoice last_choice;
+	static PbfGeometry last_geometry;
 	PbfGeometry g;
+	PbfShape shape;
 	double needed;
 
 	pbf_check_capacity(capacity);
 	pbf_check_fpr(fpr);
-	if (last.fpr == fpr && last.capacity == capacity && last.choice == choice)
-		return last.geometry;
-	if (!pbf_size_for(capacity, fpr, choice, &g, &needed))
+	if (last_capacity == capacity && last_fpr == fpr && last_choice == choice)
+		return last_geometry;
+	shape = shape_for(fpr, choice);
+	if (!pbf_size_for(capacity, fpr, &shape, &g, &needed))
 		report_too_large(capacity, fpr, needed);
-	last.capacity = capacity;
-	last.fpr = fpr;
-	last.choice = choice;
-	last.geometry = g;
+	last_capacity = capacity;
+	last_fpr = fpr;
+	last_choice = choice;
+	last_geometry = g;
 	return g;
 }
 

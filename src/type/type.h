@@ -83,7 +83,4 @@ extern PbfFilter *pbf_folded(const PbfFilter *f, uint32 times);
 
 #pragma GCC visibility pop
 
-/* io.c: the input function; value.c recognises the type itself by it. */
-extern Datum pbf_in(PG_FUNCTION_ARGS);
-
 #endif

@@ -130,4 +130,5 @@ CREATE FUNCTION num(float8) RETURNS text LANGUAGE sql IMMUTABLE AS $$
 CREATE FUNCTION num(bigint) RETURNS text LANGUAGE sql IMMUTABLE AS
 $$ SELECT trim(to_char($1, '999,999,999,999,990')) $$;
 CREATE FUNCTION pct(float8) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT num($1 * 100) || ' %' $$;
-CREATE FUNCTION code(text) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT '`' || $1 || '`' $$;
+CREATE FUNCTION code(text) RETURNS text LANGUAGE sql IMMUTABLE AS
+$$ SELECT '`' || replace($1, '|', '\|') || '`' $$;

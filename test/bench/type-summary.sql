@@ -66,7 +66,8 @@ ORDER BY a.kernel, measure DESC, size DESC;
 \echo
 \echo '## 6. What must hold'
 \echo
-\echo 'Ratios are of times, this : that; lower is better.'
+SELECT 'Ratios are of times, this : that; lower is better.'
+       || CASE WHEN :rows < 10000000 THEN ' **The limits are meant for 10 million rows; these are fewer.**' ELSE '' END;
 \echo
 SELECT md('', 'of medians', 'of fastest runs', 'at most', '') || E'\n| --- | ---: | ---: | ---: | --- |';
 SELECT md(what, num(measured), num(best), coalesce(note || ', ' || num(target), num(target)),

@@ -19,8 +19,9 @@ case ${1:-} in -h | --help)
 	;;
 esac
 ROWS=${1:-10000000}
-[[ $ROWS =~ ^[0-9]{4,8}$ ]] && [ "$ROWS" -ge 1000 ] && [ "$ROWS" -le 20000000 ] ||
+if ! [[ $ROWS =~ ^[1-9][0-9]{3,7}$ ]] || [ "$ROWS" -gt 20000000 ]; then
 	die "rows must be a number from 1000 to 20000000: $ROWS"
+fi
 BENCH=test/bench
 
 say()
@@ -34,14 +35,6 @@ step()
 	say "$*"
 	run "$@" >"$W/log/step" 2>&1
 	[ "$STATUS" = 0 ] || { cat "$W/log/step" >&2; die "failed: $*"; }
-}
-
-# report COMMAND...: its output belongs to the report.
-report()
-{
-	say "$*"
-	run "$@"
-	[ "$STATUS" = 0 ] || die "failed: $*"
 }
 
 memory_mb()
@@ -68,7 +61,7 @@ load()
 settings()
 {
 	cat <<-END
-		shared_buffers = $(min $((ROWS / 1000000 * 320 + 512)) $(($(memory_mb) / 3)))MB
+		shared_buffers = $(min $((ROWS * 320 / 1000000 + 512)) $(($(memory_mb) / 3)))MB
 		work_mem = $(min 2047 $(($(memory_mb) / 6)))MB
 		hash_mem_multiplier = 1
 		maintenance_work_mem = 512MB
@@ -118,14 +111,10 @@ commit()
 	git -c safe.directory='*' describe --always --dirty 2>/dev/null || echo unknown
 }
 
-# Builds the kernel benchmark, by its own target if it has one.
-build_kernel_bench()
+# kernel_bench [options of kernel.c]
+kernel_bench()
 {
-	if [ -f "$W/src/test/bench/Makefile" ]; then
-		as_server make -s -C "$W/src/test/bench" kernel
-	else
-		as_server gcc -O2 -o "$W/src/test/bench/kernel" "$W/src/test/bench/kernel.c" "$W"/src/src/core/*.c -lm
-	fi
+	as_server make -s -C "$W/src/test/unit" bench BUILD="$W/kernel" BENCH_OPTIONS="$*"
 }
 
 # "size <tab> kernel <tab> column <tab> value" for each figure of the kernel benchmark's table.
@@ -148,27 +137,27 @@ use_server
 sql -c 'CREATE EXTENSION pbf'
 sql -c 'CREATE EXTENSION hll' 2>/dev/null || say "no hll: going on without"
 
-AUTO=
-: >"$W/kernel.md"
-if [ -f $BENCH/kernel.c ]; then
-	step build_kernel_bench
-	AUTO=$("$W/src/test/bench/kernel" -r 1 0.03125 | sed -n 's/.*auto = \([a-z0-9]*\).*/\1/p')
-fi
+say "kernels"
+run kernel_bench -r 1 0.03125 >"$W/log/kernel" 2>&1
+[ "$STATUS" = 0 ] || { cat "$W/log/kernel" >&2; die "the kernel benchmark failed"; }
+AUTO=$(sed -n 's/.*auto = \([a-z0-9]*\).*/\1/p' "$W/log/kernel")
 
 header
 step sql -f "$W/src/$BENCH/measure.sql"
-report sql -At -v rows="$ROWS" -f "$W/src/$BENCH/type.sql"
+say "aggregates, membership, TOAST, unions"
+run sql -At -v rows="$ROWS" -f "$W/src/$BENCH/type.sql"
+[ "$STATUS" = 0 ] || die "a measurement failed"
 
 echo
 echo "## 5. Kernels"
 echo
-if [ -f $BENCH/kernel.c ]; then
-	say "kernels"
-	run as_server "$W/src/test/bench/kernel" >"$W/kernel.md"
-	cat "$W/kernel.md"
-else
-	echo "No $BENCH/kernel.c."
-fi
-report sql -At -v rows="$ROWS" -v elements=$((ROWS / 10)) -v kernel="$(kernel_figures)" -f "$W/src/$BENCH/type-summary.sql"
+say "kernels"
+run kernel_bench >"$W/kernel.md"
+[ "$STATUS" = 0 ] || die "the kernel benchmark failed"
+cat "$W/kernel.md"
+
+say "summary"
+run sql -At -v elements=$((ROWS / 10)) -v rows="$ROWS" -v kernel="$(kernel_figures)" -f "$W/src/$BENCH/type-summary.sql"
+[ "$STATUS" = 0 ] || die "the summary failed"
 echo
 echo "Load at the end: $(load)."

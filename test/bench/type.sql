@@ -127,7 +127,10 @@ FROM bench_result WHERE grp = 'simd' ORDER BY ord;
 SELECT format('Batches of the semi-join''s hash table: %s. Plans:',
               hash_batches((SELECT query FROM bench_case WHERE grp = 'member' AND name = 'hash semi-join')));
 \echo
-SELECT format('- `%s`: %s', name, plan_of(grp, name)) FROM bench_case WHERE grp = 'member' ORDER BY ord;
+SELECT format('- `%s`: %s%s', name, plan,
+              CASE WHEN name = 'hash semi-join' AND plan !~ 'Hash (Right )?Semi Join' OR name = 'hashed subplan' AND plan !~ 'hashed SubPlan'
+                   THEN ' **not the plan that was meant**' END)
+FROM bench_case, LATERAL (SELECT plan_of(grp, name)) p (plan) WHERE grp = 'member' ORDER BY ord;
 
 -- ---- 3. TOASTed filters ----------------------------------------------------------------------------------------
 

@@ -8,6 +8,8 @@ FROM pg_depend d
 JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
 LEFT JOIN pg_description c ON c.classoid = d.classid AND c.objoid = d.objid AND c.objsubid = 0
 WHERE e.extname = 'pbf' AND c.description IS NULL
+      -- Array types are made by the server; from 17 on they count as members.
+      AND NOT (d.classid = 'pg_type'::regclass AND EXISTS (SELECT FROM pg_type t WHERE t.typarray = d.objid))
 ORDER BY 1;
 SQL
 )

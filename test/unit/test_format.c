@@ -26,55 +26,58 @@ from_hex(const char *hex)
 	return b;
 }
 
+typedef struct Datum
+{
+	PbfFilter *f;
+	uint64_t bytes;
+} Datum;
+
 static Bytes
-encode(const PbfFilter *f, uint64_t bytes)
+encode(Datum d)
 {
 	Bytes b;
 
-	b.n = pbf_encode_size(f, bytes);
+	b.n = pbf_encode_size(d.f, d.bytes);
 	b.at = allocate(b.n);
-	pbf_encode(f, bytes, b.at);
+	pbf_encode(d.f, d.bytes, b.at);
 	return b;
 }
 
-/* A filter of the n hashes; *bytes is its size. */
-static PbfFilter *
-build(PbfGeometry g, PbfKind kind, const uint64_t *h, size_t n, uint64_t *bytes)
+/* A filter of the n hashes. */
+static Datum
+build(PbfGeometry g, PbfKind kind, const uint64_t *h, size_t n)
 {
-	PbfFilter *f;
+	Datum d = {allocate(pbf_stored_bytes(&g)), pbf_stored_bytes(&g)};
 
-	*bytes = pbf_stored_bytes(&g);
-	f = allocate(*bytes);
-	pbf_header_init(f, &g, kind);
-	pbf_filter_add_many(&g, f->words, h, n);
-	return f;
+	pbf_header_init(d.f, &g, kind);
+	pbf_filter_add_many(&g, d.f->words, h, n);
+	return d;
 }
 
-static PbfFilter *
-build_sparse(PbfKind kind, double target, const uint64_t *h, size_t n, uint64_t *bytes)
+/* A set of the n hashes. */
+static Datum
+build_sparse(PbfKind kind, double target, const uint64_t *h, size_t n)
 {
-	PbfFilter *f;
+	Datum d = {allocate(pbf_sparse_bytes(n)), pbf_sparse_bytes(n)};
 
-	*bytes = pbf_sparse_bytes(n);
-	f = allocate(*bytes);
-	pbf_sparse_init(f, *bytes, kind, target);
+	pbf_sparse_init(d.f, d.bytes, kind, target);
 	for (size_t i = 0; i < n; i++)
-		pbf_sparse_add(f, *bytes, h[i]);
-	return f;
+		pbf_sparse_add(d.f, d.bytes, h[i]);
+	return d;
 }
 
 /* The filter's external bytes are those of the hexadecimal text. Frees the filter. */
 static void
-check_golden(PbfFilter *f, uint64_t bytes, const char *hex)
+check_golden(Datum d, const char *hex)
 {
-	Bytes b = encode(f, bytes), expected = from_hex(hex);
+	Bytes b = encode(d), expected = from_hex(hex);
 	const char *why;
 
-	CHECK(pbf_header_valid(f, bytes, &why));
+	CHECK(pbf_header_valid(d.f, d.bytes, &why));
 	CHECK(b.n == expected.n && memcmp(b.at, expected.at, b.n) == 0);
 	free(b.at);
 	free(expected.at);
-	free(f);
+	free(d.f);
 }
 
 static void
@@ -83,18 +86,18 @@ stored_golden(void)
 	const PbfGeometry b38 = {PBF_BLOCKED, 3, 8, 64}, b23 = {PBF_BLOCKED, 2, 3, 64},
 	                  b18 = {PBF_BLOCKED, 1, 8, 64};
 	const PbfGeometry p5 = {PBF_PLAIN, 1, 5, 100}, p1 = {PBF_PLAIN, 1, 1, 64}, p3 = {PBF_PLAIN, 1, 3, 7};
-	uint64_t h[8], zero[4] = {0}, n;
+	uint64_t h[8], zero[4] = {0};
 
 	int_hashes(h, 8, 1);
 	memcpy(zero + 1, h, 3 * sizeof(uint64_t));
-	check_golden(build(b38, PBF_KIND_INTEGER, h, 8, &n), n, golden_blocked_3x8);
-	check_golden(build(b23, PBF_KIND_INTEGER, h, 8, &n), n, golden_blocked_2x3);
-	check_golden(build(p5, PBF_KIND_INTEGER, h, 8, &n), n, golden_plain_5x100);
-	check_golden(build(p1, PBF_KIND_INTEGER, h, 8, &n), n, golden_plain_1x64);
-	check_golden(build(p3, PBF_KIND_INTEGER, h, 2, &n), n, golden_plain_3x7);
-	check_golden(build(b18, PBF_KIND_NONE, h, 0, &n), n, golden_empty_1x8);
-	check_golden(build_sparse(PBF_KIND_INTEGER, 0.01, h, 8, &n), n, golden_sparse_8);
-	check_golden(build_sparse(PBF_KIND_HASH, 0.001, zero, 4, &n), n, golden_sparse_zero);
+	check_golden(build(b38, PBF_KIND_INTEGER, h, 8), golden_blocked_3x8);
+	check_golden(build(b23, PBF_KIND_INTEGER, h, 8), golden_blocked_2x3);
+	check_golden(build(p5, PBF_KIND_INTEGER, h, 8), golden_plain_5x100);
+	check_golden(build(p1, PBF_KIND_INTEGER, h, 8), golden_plain_1x64);
+	check_golden(build(p3, PBF_KIND_INTEGER, h, 2), golden_plain_3x7);
+	check_golden(build(b18, PBF_KIND_NONE, h, 0), golden_empty_1x8);
+	check_golden(build_sparse(PBF_KIND_INTEGER, 0.01, h, 8), golden_sparse_8);
+	check_golden(build_sparse(PBF_KIND_HASH, 0.001, zero, 4), golden_sparse_zero);
 }
 
 /* Adds to and probes a filter that came from outside. */
@@ -127,30 +130,29 @@ static bool
 check_any(const uint8_t *bytes, size_t n)
 {
 	const char *why = NULL;
-	uint64_t size = pbf_decode_size(bytes, n, &why);
-	PbfFilter *f;
+	Datum d = {NULL, pbf_decode_size(bytes, n, &why)};
 	Bytes again;
 	bool accepted;
 
-	if (size == 0)
+	if (d.bytes == 0)
 	{
 		CHECK(why != NULL && why[0] != 0);
 		return false;
 	}
-	f = allocate(size);
-	accepted = pbf_decode(bytes, n, f, &why);
+	d.f = allocate(d.bytes);
+	accepted = pbf_decode(bytes, n, d.f, &why);
 	if (!accepted)
 		CHECK(why != NULL && why[0] != 0);
 	else
 	{
-		CHECK(pbf_header_valid(f, size, &why));
-		CHECK(f->kind < PBF_KINDS && pbf_kind_name(f->kind) != NULL);
-		again = encode(f, size);
+		CHECK(pbf_header_valid(d.f, d.bytes, &why));
+		CHECK(d.f->kind < PBF_KINDS && pbf_kind_name(d.f->kind) != NULL);
+		again = encode(d);
 		CHECK(again.n == n && memcmp(again.at, bytes, n) == 0);
 		free(again.at);
-		CHECK(usable(f, size));
+		CHECK(usable(d.f, d.bytes));
 	}
-	free(f);
+	free(d.f);
 	return accepted;
 }
 
@@ -166,25 +168,25 @@ random_geometry(uint64_t *seed)
 static Bytes
 random_filter(uint64_t *seed)
 {
-	uint64_t h[50], bytes;
+	uint64_t h[50];
 	size_t n = random_below(seed, 50);
 	PbfKind kind = n == 0 ? PBF_KIND_NONE : (PbfKind) (1 + random_below(seed, PBF_KINDS - 1));
-	PbfFilter *f;
+	Datum d;
 	Bytes b;
 
 	for (size_t i = 0; i < n; i++)
 		h[i] = random_below(seed, 20) == 0 ? 0 : next_random(seed);
 	if (random_below(seed, 3) == 0)
-		f = build_sparse(kind, 0.01 / (1 + random_below(seed, 9)), h, n, &bytes);
+		d = build_sparse(kind, 0.01 / (1 + random_below(seed, 9)), h, n);
 	else
-		f = build(random_geometry(seed), kind, h, n, &bytes);
-	if ((f->flags & PBF_FLAG_SPARSE) == 0 && random_below(seed, 4) == 0)
+		d = build(random_geometry(seed), kind, h, n);
+	if ((d.f->flags & PBF_FLAG_SPARSE) == 0 && random_below(seed, 4) == 0)
 	{
-		f->flags |= PBF_FLAG_LARGE;
-		f->target = 0.001;
+		d.f->flags |= PBF_FLAG_LARGE;
+		d.f->target = 0.001;
 	}
-	b = encode(f, bytes);
-	free(f);
+	b = encode(d);
+	free(d.f);
 	return b;
 }
 
@@ -360,27 +362,35 @@ validate_sparse(void)
 static void
 header_valid(void)
 {
-	uint64_t h[2] = {1, 2}, n;
-	PbfFilter *f = build((PbfGeometry){PBF_BLOCKED, 3, 8, 64}, PBF_KIND_HASH, h, 2, &n);
+	uint64_t h[2] = {1, 2};
+	Datum d = build((PbfGeometry){PBF_BLOCKED, 3, 8, 64}, PBF_KIND_HASH, h, 2);
 	const char *why;
 
-	for (uint64_t bytes = 0; bytes < 2 * n; bytes++)
-		CHECK_FOR(pbf_header_valid(f, bytes, &why) == (bytes == n), "%u", (unsigned) bytes);
-	f->flags = PBF_FLAG_BLOCKED | PBF_FLAG_LARGE;
-	CHECK(!pbf_header_valid(f, n, &why));
-	f->target = 0.5;
-	CHECK(pbf_header_valid(f, n, &why));
-	f->target = 1;
-	CHECK(!pbf_header_valid(f, n, &why));
-	free(f);
-	f = build_sparse(PBF_KIND_HASH, 0.5, h, 2, &n);
-	CHECK(pbf_header_valid(f, n, &why));
-	CHECK(!pbf_header_valid(f, n - 8, &why));
-	CHECK(!pbf_header_valid(f, n + 8, &why));
-	CHECK(!pbf_header_valid(f, n + 1, &why));
-	f->blocks = 5; /* more than the four slots */
-	CHECK(!pbf_header_valid(f, n, &why));
-	free(f);
+	for (uint64_t bytes = 0; bytes < 2 * d.bytes; bytes++)
+		CHECK_FOR(pbf_header_valid(d.f, bytes, &why) == (bytes == d.bytes), "%u", (unsigned) bytes);
+	d.f->flags = PBF_FLAG_BLOCKED | PBF_FLAG_LARGE;
+	CHECK(!pbf_header_valid(d.f, d.bytes, &why));
+	d.f->target = 0.5;
+	CHECK(pbf_header_valid(d.f, d.bytes, &why));
+	d.f->target = 1;
+	CHECK(!pbf_header_valid(d.f, d.bytes, &why));
+	free(d.f);
+}
+
+static void
+header_valid_sparse(void)
+{
+	uint64_t h[2] = {1, 2};
+	Datum d = build_sparse(PBF_KIND_HASH, 0.5, h, 2);
+	const char *why;
+
+	CHECK(pbf_header_valid(d.f, d.bytes, &why));
+	CHECK(!pbf_header_valid(d.f, d.bytes - 8, &why));
+	CHECK(!pbf_header_valid(d.f, d.bytes + 8, &why));
+	CHECK(!pbf_header_valid(d.f, d.bytes + 1, &why));
+	d.f->blocks = (uint32_t) ((d.bytes - PBF_HEADER_BYTES) / 8); /* one more than there are slots */
+	CHECK(!pbf_header_valid(d.f, d.bytes, &why));
+	free(d.f);
 }
 
 static void
@@ -412,5 +422,6 @@ format_tests(void)
 	TEST(fuzz_mutated);
 	TEST(fuzz_random);
 	TEST(header_valid);
+	TEST(header_valid_sparse);
 	TEST(kind_names);
 }
