@@ -313,6 +313,6 @@ BEGIN
 		END LOOP;
 	END LOOP;
 END $$;
-SELECT count(*) > 80 AS calls, count(*) FILTER (WHERE result IS NOT NULL AND result <> '(,,,,)' AND result <> '(,,,,,,,,,,)') AS not_null FROM null_calls();
+SELECT count(*) > 80 AS calls, count(result) AS not_null FROM null_calls();
 
 DROP SCHEMA functions CASCADE;

@@ -197,7 +197,7 @@ for file in test/checks/*.sh; do
 	check "$(sed -n '2s/^# *//p' "$file")" script "$file"
 done
 
-files=(sql/*.sql)
+files=("$W"/src/sql/*.sql)
 suite="regression suite of ${#files[@]} files"
 if [ -n "$QUICK" ]; then
 	check "$suite" regress auto "$W/src" "$W/stage"
@@ -219,7 +219,7 @@ else
 	check "$suite, undefined behaviour sanitizer" regress ubsan "$W/ubsan" "$W/ubsan-stage"
 fi
 
-if compgen -G 'test/isolation/specs/*.spec' >/dev/null; then
+if compgen -G "$W/src/test/isolation/specs/*.spec" >/dev/null; then
 	check "isolation tests" isolation
 fi
 for file in test/t/*.pl; do

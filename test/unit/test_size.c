@@ -4,6 +4,16 @@
 #include <math.h>
 #include "test.h"
 
+/* Shape and size in one, as pbf_new does it. */
+static bool
+choose_size(double n, double fpr, PbfLayoutChoice choice, PbfGeometry *g, double *needed)
+{
+	PbfShape shape = pbf_shape_for(fpr, choice);
+
+	return pbf_size_for(n, fpr, &shape, g, needed);
+}
+
+
 static bool
 near(double value, double expected, double tolerance)
 {
@@ -116,7 +126,7 @@ check_size(double n, double fpr, PbfLayoutChoice choice)
 	double needed = 0;
 	const char *why;
 
-	if (!pbf_size_for(n, fpr, choice, &g, &needed))
+	if (!choose_size(n, fpr, choice, &g, &needed))
 	{
 		CHECK_FOR(needed > (double) PBF_MAX_BYTES, "n %g, fpr %g", n, fpr);
 		/* refused only if a plain filter would be too large too, or the layout was asked for */
@@ -166,10 +176,10 @@ size_auto(void)
 			PbfGeometry g, plain, blocked;
 			double bytes, plain_bytes, blocked_bytes;
 
-			if (!pbf_size_for(n, rates[i], PBF_CHOOSE_PLAIN, &plain, &plain_bytes) ||
-			    !pbf_size_for(n, rates[i], PBF_CHOOSE_BLOCKED, &blocked, &blocked_bytes))
+			if (!choose_size(n, rates[i], PBF_CHOOSE_PLAIN, &plain, &plain_bytes) ||
+			    !choose_size(n, rates[i], PBF_CHOOSE_BLOCKED, &blocked, &blocked_bytes))
 				continue;
-			CHECK_FOR(pbf_size_for(n, rates[i], PBF_CHOOSE_AUTO, &g, &bytes), "n %g, fpr %g", n, rates[i]);
+			CHECK_FOR(choose_size(n, rates[i], PBF_CHOOSE_AUTO, &g, &bytes), "n %g, fpr %g", n, rates[i]);
 			CHECK_FOR(pbf_geometry_equal(&g, &plain) || pbf_geometry_equal(&g, &blocked), "n %g, fpr %g", n,
 			          rates[i]);
 			if (blocked_bytes > plain_bytes * 1.33)
@@ -186,14 +196,14 @@ size_limits(void)
 	PbfGeometry g;
 	double needed;
 
-	CHECK(pbf_size_for(0, .01, PBF_CHOOSE_AUTO, &g, &needed));
-	CHECK(pbf_size_for(0, 1e-15, PBF_CHOOSE_PLAIN, &g, &needed));
-	CHECK(pbf_size_for(1, .999999, PBF_CHOOSE_AUTO, &g, &needed));
-	CHECK(!pbf_size_for(1e18, .5, PBF_CHOOSE_AUTO, &g, &needed) && needed > 1e17);
-	CHECK(!pbf_size_for(1e18, 1e-15, PBF_CHOOSE_BLOCKED, &g, &needed) && needed > 1e18);
-	CHECK(!pbf_size_for(1e9, .01, PBF_CHOOSE_PLAIN, &g, &needed) && needed > 6e8 && needed < 2e9);
-	CHECK(pbf_size_for(4e8, .01, PBF_CHOOSE_PLAIN, &g, &needed));
-	CHECK(!pbf_size_for(1e6, 1e-15, PBF_CHOOSE_BLOCKED, &g, &needed) || pbf_fpr_of(&g, 1e6) <= 1e-15);
+	CHECK(choose_size(0, .01, PBF_CHOOSE_AUTO, &g, &needed));
+	CHECK(choose_size(0, 1e-15, PBF_CHOOSE_PLAIN, &g, &needed));
+	CHECK(choose_size(1, .999999, PBF_CHOOSE_AUTO, &g, &needed));
+	CHECK(!choose_size(1e18, .5, PBF_CHOOSE_AUTO, &g, &needed) && needed > 1e17);
+	CHECK(!choose_size(1e18, 1e-15, PBF_CHOOSE_BLOCKED, &g, &needed) && needed > 1e18);
+	CHECK(!choose_size(1e9, .01, PBF_CHOOSE_PLAIN, &g, &needed) && needed > 6e8 && needed < 2e9);
+	CHECK(choose_size(4e8, .01, PBF_CHOOSE_PLAIN, &g, &needed));
+	CHECK(!choose_size(1e6, 1e-15, PBF_CHOOSE_BLOCKED, &g, &needed) || pbf_fpr_of(&g, 1e6) <= 1e-15);
 }
 
 /* A filter of some size can be halved several times. */
@@ -205,10 +215,10 @@ size_can_be_halved(void)
 		PbfGeometry g;
 		double needed;
 
-		CHECK(pbf_size_for(n, .01, PBF_CHOOSE_BLOCKED, &g, &needed));
+		CHECK(choose_size(n, .01, PBF_CHOOSE_BLOCKED, &g, &needed));
 		CHECK_FOR(g.blocks < 200 || g.blocks % 2 == 0, "n %g: %u blocks", n, g.blocks);
 		CHECK_FOR(g.blocks < 1000 || g.blocks % 8 == 0, "n %g: %u blocks", n, g.blocks);
-		CHECK(pbf_size_for(n, .0001, PBF_CHOOSE_PLAIN, &g, &needed));
+		CHECK(choose_size(n, .0001, PBF_CHOOSE_PLAIN, &g, &needed));
 		CHECK_FOR(g.part_bits % 64 == 0, "n %g: %u bits", n, g.part_bits);
 	}
 }
