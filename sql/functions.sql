@@ -47,6 +47,10 @@ SELECT a.layout, count(*) AS filters, count(*) FILTER (WHERE NOT pbf_is_empty(f)
 -- Very low rates are for the plain layout; auto knows that. No filter is much larger than it must be.
 SELECT p, layout, bytes * 8 / (10000 * -ln(p) / ln(2)) BETWEEN 1 AND 1.7 AS sensible
 	FROM unnest('{0.1,0.01,1e-6,1e-9,1e-12,1e-15}'::float8[]) p, pbf_optimal(10000, p);
+-- The layout and the number of parts depend on the rate alone: filters of one rate unite without loss, of whatever size.
+SELECT p, count(DISTINCT (layout, parts)) AS shapes, count(DISTINCT bytes) > 3 AS sizes
+	FROM unnest('{0.5,0.1,0.01,0.001,1e-5,1e-9,1e-15}'::float8[]) p, unnest('{0,1,5,10,50,100,1000,12345,1e5,1e6}'::float8[]) n, pbf_optimal(n, p)
+	GROUP BY p ORDER BY p DESC;
 -- 1e6 elements at one in a hundred: 10 bits each.
 SELECT layout, bytes BETWEEN 1.2e6 AND 1.4e6 AS sensible FROM pbf_optimal(1e6, 0.01);
 

@@ -28,22 +28,67 @@ done
 
 PASSED=0
 FAILED=0
+COUNT=0
+JOBS=$(nproc)
+NAMES=() # what CHILDREN (see lib.sh) are
+LOGS=()
 
-# check NAME COMMAND...: one test. The end of its output is printed only if it fails.
-check()
+# start NAME COMMAND...: one test, beside others if there are processors for it.
+start()
 {
-	local name=$1 log start=$SECONDS
+	local log
+	while [ ${#NAMES[@]} -ge "$JOBS" ]; do
+		finish
+	done
+	COUNT=$((COUNT + 1))
+	log=$W/log/$(printf '%02d' "$COUNT")-${1//[^A-Za-z0-9.]/_}
+	NAMES+=("$1")
+	LOGS+=("$log")
 	shift
-	log=$W/log/$(printf '%02d' $((PASSED + FAILED + 1)))-${name//[^A-Za-z0-9.]/_}
-	run "$@" >"$log" 2>&1
+	background timed "$log" "$@"
+}
+
+# timed LOG COMMAND...: what runs in the background.
+timed()
+{
+	LOG=$1
+	BEGIN=$SECONDS
+	shift
+	trap 'echo $((SECONDS - BEGIN)) >"$LOG.seconds"' EXIT
+	"$@" >"$LOG" 2>&1
+}
+
+# Waits for the oldest test and reports it. The end of its output is printed only if it fails.
+finish()
+{
+	local name=${NAMES[0]} log=${LOGS[0]} seconds
+	reap
+	NAMES=("${NAMES[@]:1}")
+	LOGS=("${LOGS[@]:1}")
+	seconds=$(cat "$log.seconds" 2>/dev/null || echo '?')
 	if [ "$STATUS" = 0 ]; then
 		PASSED=$((PASSED + 1))
-		echo "ok       $name ($((SECONDS - start)) s)"
+		echo "ok       $name ($seconds s)"
 	else
 		FAILED=$((FAILED + 1))
-		echo "FAILED   $name (status $STATUS, $((SECONDS - start)) s)"
+		echo "FAILED   $name (status $STATUS, $seconds s)"
 		tail -n 200 "$log" | sed 's/^/         | /'
 	fi
+}
+
+finish_all()
+{
+	while [ ${#NAMES[@]} -gt 0 ]; do
+		finish
+	done
+}
+
+# check NAME COMMAND...: one test alone.
+check()
+{
+	finish_all
+	start "$@"
+	finish
 }
 
 skip()
@@ -66,7 +111,8 @@ build()
 	as_server make -s -k -C "$W/$1" -j "$(nproc)" CC="$1" COPT=-Werror
 	as_server make -s -C "$W/$1" install CC="$1" COPT=-Werror DESTDIR="$W/$1-stage"
 	as_server make -s -C "$W/$1" uninstall DESTDIR="$W/$1-stage"
-	find "$W/$1-stage" ! -type d | { ! grep .; }
+	find "$W/$1-stage" ! -type d >"$W/$1-left"
+	diff /dev/null "$W/$1-left"
 }
 
 # build_staged SRC STAGE [make arguments]: what the tests with a server use.
@@ -99,12 +145,12 @@ installcheck()
 	done
 	shift
 	as_server make -s -C "$src" installcheck with_llvm=no TAP_TESTS= \
-		EXTRA_REGRESS_OPTS="--temp-instance=$W/instance --temp-config=$W/$name.conf --outputdir=$out" "$@" || rc=$?
+		EXTRA_REGRESS_OPTS="--temp-instance=$W/instance-$name --temp-config=$W/$name.conf --outputdir=$out" "$@" || rc=$?
 	if [ "$rc" != 0 ]; then
 		head -n 150 "$out/regression.diffs" || true
 		grep -E 'PANIC|FATAL|signal|runtime error|TRAP' "$out/log/postmaster.log" || true
 	fi
-	rm -rf "$W/instance"
+	rm -rf "${W:?}/instance-$name"
 	return "$rc"
 }
 
@@ -112,6 +158,13 @@ installcheck()
 regress()
 {
 	installcheck "$1" "$2" "$3" "$W/out-$1" "${@:4}" -- ISOLATION=
+}
+
+# The same with an extension that dies of undefined behaviour.
+regress_ubsan()
+{
+	build_staged "$W/ubsan" "$W/ubsan-stage" COPT="-fsanitize=undefined -fno-sanitize-recover=undefined"
+	regress ubsan "$W/ubsan" "$W/ubsan-stage"
 }
 
 isolation()
@@ -150,6 +203,7 @@ formatter=clang-format-14 # the formatter is pinned, see .clang-format
 prepare_machine clang libclang-rt-dev libipc-run-perl
 optional=("$formatter" shellcheck)
 if [ -z "$QUICK" ] && [ "$(uname -m)" != aarch64 ]; then
+	# These cannot be had beside gcc-multilib; see apt() for who wins.
 	optional+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
 fi
 for package in "${optional[@]}"; do
@@ -160,30 +214,30 @@ copy_tree "$W/src"
 echo "pbf on $("$PG_CONFIG" --version), $(uname -m), as $(id -un)"
 
 if have "$formatter"; then
-	check "format" as_server make -s -C "$W/src" format-check CLANG_FORMAT="$formatter"
+	start "format" as_server make -s -C "$W/src" format-check CLANG_FORMAT="$formatter"
 else
 	skip "format" "no $formatter"
 fi
 
 for compiler in gcc clang; do
 	if have "$compiler"; then
-		check "build with $compiler, warnings are errors" build "$compiler"
+		start "build with $compiler, warnings are errors" build "$compiler"
 	else
 		skip "build with $compiler" "not installed"
 	fi
 done
 
-check "unit tests" unit gcc run
+start "unit tests" unit gcc run
 if [ -z "$QUICK" ]; then
-	check "unit tests, gcc, address sanitizer" unit gcc run-asan
-	check "unit tests, gcc, undefined behaviour sanitizer" unit gcc run-ubsan
+	start "unit tests, gcc, address sanitizer" unit gcc run-asan
+	start "unit tests, gcc, undefined behaviour sanitizer" unit gcc run-ubsan
 	if have clang; then
-		check "unit tests, clang" unit clang run
-		check "unit tests, clang, address sanitizer" unit clang run-asan
-		check "unit tests, clang, undefined behaviour sanitizer" unit clang run-ubsan
+		start "unit tests, clang" unit clang run
+		start "unit tests, clang, address sanitizer" unit clang run-asan
+		start "unit tests, clang, undefined behaviour sanitizer" unit clang run-ubsan
 	fi
 	if have aarch64-linux-gnu-gcc && have qemu-aarch64; then
-		check "unit tests, aarch64" unit gcc cross
+		start "unit tests, aarch64" unit gcc cross
 	elif [ "$(uname -m)" != aarch64 ]; then
 		skip "unit tests, aarch64" "no cross compiler and emulator"
 	fi
@@ -194,7 +248,7 @@ check "server starts" start_server "$W/stage"
 use_server
 
 for file in test/checks/*.sh; do
-	check "$(sed -n '2s/^# *//p' "$file")" script "$file"
+	start "$(sed -n '2s/^# *//p' "$file")" script "$file"
 done
 
 files=("$W"/src/sql/*.sql)
@@ -204,7 +258,7 @@ if [ -n "$QUICK" ]; then
 else
 	for simd in scalar avx2 avx512 neon; do
 		if can_simd "$simd"; then
-			check "$suite, pbf.simd = $simd" regress "$simd" "$W/src" "$W/stage" "pbf.simd = $simd"
+			start "$suite, pbf.simd = $simd" regress "$simd" "$W/src" "$W/stage" "pbf.simd = $simd"
 		elif [ "$simd" = scalar ]; then
 			check "pbf.simd = scalar" can_simd scalar
 		else
@@ -213,10 +267,8 @@ else
 	done
 	parallel=force_parallel_mode
 	[ "$PG_MAJOR" -lt 16 ] || parallel=debug_parallel_query
-	check "$suite, forced parallel plans" regress parallel "$W/src" "$W/stage" "$parallel = regress"
-	check "build with gcc, undefined behaviour sanitizer" build_staged "$W/ubsan" "$W/ubsan-stage" \
-		COPT="-fsanitize=undefined -fno-sanitize-recover=undefined"
-	check "$suite, undefined behaviour sanitizer" regress ubsan "$W/ubsan" "$W/ubsan-stage"
+	start "$suite, forced parallel plans" regress parallel "$W/src" "$W/stage" "$parallel = regress"
+	start "$suite, undefined behaviour sanitizer" regress_ubsan
 fi
 
 if compgen -G "$W/src/test/isolation/specs/*.spec" >/dev/null; then
@@ -227,5 +279,6 @@ for file in test/t/*.pl; do
 	check "$file" tap "$file"
 done
 
+finish_all
 echo "$PASSED passed, $FAILED failed"
 [ "$FAILED" = 0 ]

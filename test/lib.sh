@@ -23,7 +23,7 @@ if [ "$(id -u)" = 0 ]; then
 fi
 W=            # the temporary directory
 STATUS=0      # what run() ran ended with
-CHILD=        # process group of the command that run() waits for
+CHILDREN=()   # process groups of what runs at the moment, oldest first
 INSTALLED_BY= # source directory to uninstall from, if there was no way around a real installation
 
 die()
@@ -48,14 +48,14 @@ missing_packages()
 	done
 }
 
-# Runs apt-get as root, quietly; its output appears only if it fails.
+# Runs apt-get as root, quietly; its output appears only if it fails. Never at the cost of another package.
 apt()
 {
 	local log sudo=()
 	[ "$(id -u)" = 0 ] || sudo=(sudo -n)
 	log=$(mktemp)
 	if ! "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1 \
-		apt-get -qq -y -o DPkg::Lock::Timeout=300 "$@" >"$log" 2>&1 </dev/null; then
+		apt-get -qq -y --no-remove -o DPkg::Lock::Timeout=300 "$@" >"$log" 2>&1 </dev/null; then
 		cat "$log" >&2
 		rm -f "$log"
 		return 1
@@ -190,21 +190,23 @@ stop_servers()
 
 cleanup()
 {
-	local rc=$?
+	local rc=$? child
 	trap - EXIT
 	trap '' INT TERM HUP
 	set +e
-	if [ -n "$CHILD" ]; then
-		kill -TERM -- "-$CHILD" 2>/dev/null
-		sleep 0.3
-	fi
+	for child in "${CHILDREN[@]}"; do
+		kill -TERM -- "-$child" 2>/dev/null
+	done
+	[ ${#CHILDREN[@]} = 0 ] || sleep 0.3
 	if [ -n "$W" ]; then
 		stop_servers
 		[ -z "$INSTALLED_BY" ] || make -s -C "$INSTALLED_BY" uninstall >/dev/null 2>&1
 		if [ -n "${KEEP:-}" ]; then
 			echo "kept: $W" >&2
 		else
-			[ -z "$CHILD" ] || kill -KILL -- "-$CHILD" 2>/dev/null
+			for child in "${CHILDREN[@]}"; do
+				kill -KILL -- "-$child" 2>/dev/null
+			done
 			rm -rf "$W" || { sleep 1; rm -rf "$W"; }
 		fi
 	fi
@@ -230,17 +232,28 @@ make_workdir()
 	chown "$SERVER_USER" "$W" "$W/log" "$W/tmp"
 }
 
-# Runs a command or function in a process group of its own, so that an interrupt ends it with all its children. Its
-# exit status is left in $STATUS, not returned: bash forgets "set -e" within anything whose status is looked at.
-run()
+# Starts a command or function in a process group of its own, so that an interrupt ends it with all its children.
+background()
 {
-	STATUS=0
 	set -m
 	"$@" </dev/null &
-	CHILD=$!
+	CHILDREN+=($!)
 	set +m
-	wait "$CHILD" || STATUS=$?
-	CHILD=
+}
+
+# Waits for the oldest of them. Its exit status is left in $STATUS, not returned: bash forgets "set -e" within anything
+# whose status is looked at.
+reap()
+{
+	STATUS=0
+	wait "${CHILDREN[0]}" || STATUS=$?
+	CHILDREN=("${CHILDREN[@]:1}")
+}
+
+run()
+{
+	background "$@"
+	reap
 }
 
 # Runs a command as the server's user, from $W.

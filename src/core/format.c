@@ -119,7 +119,7 @@ sparse_size_fault(const PbfFilter *f, uint64_t bytes)
 	uint64_t slots = words - 1;
 
 	if ((bytes - PBF_HEADER_BYTES) % sizeof(uint64_t) != 0 || words < PBF_SPARSE_MIN_SLOTS + 1 ||
-	    (slots & (slots - 1)) != 0 || f->blocks > slots)
+	    (slots & (slots - 1)) != 0 || (uint64_t) f->blocks * 3 > slots * 2)
 		return "wrong length";
 	return NULL;
 }

@@ -89,9 +89,7 @@ blocks_for(double n, double fpr, double parts)
 	while (pbf_fpr_blocked(n, high, parts, PBF_BLOCKED_PART_BITS) > fpr)
 	{
 		low = high;
-		high *= 2;
-		if (high * parts * sizeof(uint64_t) > 2.0 * PBF_MAX_BYTES)
-			return high; /* refused anyway */
+		high *= 2; /* no limit: shapes are compared at sizes that are refused afterwards */
 	}
 	/* Four digits are far below the 1 % of rounding; small counts are exact. */
 	while (high - low > 1 && high - low > high * 1e-4)

@@ -31,6 +31,8 @@ typedef struct PbfGroup
 	uint64_t block[PBF_GROUP];
 } PbfGroup;
 
+#pragma GCC visibility push(protected)
+
 /* Functions that another table takes over, where wider or other instructions do not help. */
 extern bool pbf_scalar_plain_contains(const uint64_t *words, uint32_t parts, uint32_t part_bits, uint64_t h);
 extern void pbf_scalar_plain_contains_many(const uint64_t *words, uint32_t parts, uint32_t part_bits,
@@ -45,6 +47,8 @@ extern void pbf_avx2_plain_add_many(uint64_t *words, uint32_t parts, uint32_t pa
                                     size_t n);
 extern uint64_t pbf_avx2_popcount(const uint64_t *words, size_t n);
 #endif
+
+#pragma GCC visibility pop
 
 /* PbfGroup of the hashes h[0 .. PBF_GROUP - 1], one key after the other. */
 PBF_INLINE void

@@ -73,7 +73,7 @@ pbf_sparse_hashes(const PbfFilter *f, uint64_t bytes, void *out)
 	uint64_t n = 0;
 	uint8_t *p = out;
 
-	if (f->words[0] != 0)
+	if (f->words[0] != 0 && f->blocks > 0)
 		memset(p + n++, 0, sizeof(uint64_t));
 	for (uint64_t i = 1; i <= slots && n < f->blocks; i++)
 	{
