@@ -203,7 +203,7 @@ SELECT DISTINCT outside_calls();
 \pset format aligned
 \pset tuples_only off
 -- The limits themselves are in range.
-SELECT e, length((pbf_new(capacity, fpr, layout))::text) < 40000 AS fine FROM (VALUES
+SELECT e, length((pbf_new(capacity, fpr, layout))::text) < 400000 AS fine FROM (VALUES
 	('no elements', 0::float8, 0.01::float8, 'auto'), ('lowest rate', 100, 1e-15, 'auto'), ('lowest rate, blocked', 100, 1e-15, 'blocked'),
 	('highest rate', 100, 0.9999999999999999, 'auto'), ('highest rate, plain', 100, 0.9999999999999999, 'plain'),
 	('highest rate, much', 1e9, 0.9999999999999999, 'auto'), ('denormal', 5e-324, 0.5, 'auto')) v (e, capacity, fpr, layout);

@@ -215,8 +215,8 @@ BEGIN
 	PERFORM pbf_contains_hash(f, 1), pbf_add_hash(s, 1);
 	RETURN true;
 END $$;
--- One row of bytes: the same both ways, with the SQLSTATE of each, or a filter that survives. Returns the fault, if any.
-CREATE FUNCTION tried(b bytea) RETURNS text LANGUAGE plpgsql AS $$
+-- What is tried: the same both ways, with the SQLSTATE of each, or a filter that survives. Returns the fault, if any.
+CREATE FUNCTION tried(b bytea) RETURNS text LANGUAGE plpgsql SET max_parallel_workers_per_gather = 0 AS $$
 DECLARE
 	t record := text_in('\x' || encode(b, 'hex'));
 	r record := bytes_in(b);

@@ -74,7 +74,8 @@ SELECT kept, count(*) AS filters, count(*) FILTER (WHERE s.f <> f.f) AS differ, 
 --
 -- One probe a query: slices
 --
-CREATE FUNCTION one_by_one(kept text) RETURNS TABLE (id int, asked bigint, wrong bigint) LANGUAGE plpgsql AS $$
+CREATE FUNCTION one_by_one(kept text) RETURNS TABLE (id int, asked bigint, wrong bigint) LANGUAGE plpgsql
+	SET max_parallel_workers_per_gather = 0 AS $$
 DECLARE
 	a record;
 	answer bool;

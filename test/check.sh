@@ -30,6 +30,7 @@ PASSED=0
 FAILED=0
 COUNT=0
 JOBS=$(nproc)
+LIMIT=300 # seconds for one test
 NAMES=() # what CHILDREN (see lib.sh) are
 LOGS=()
 
@@ -48,14 +49,24 @@ start()
 	background timed "$log" "$@"
 }
 
-# timed LOG COMMAND...: what runs in the background.
+# timed LOG COMMAND...: what runs in the background, as a process group of its own.
 timed()
 {
 	LOG=$1
-	BEGIN=$SECONDS
+	SECONDS=0
 	shift
-	trap 'echo $((SECONDS - BEGIN)) >"$LOG.seconds"' EXIT
-	"$@" >"$LOG" 2>&1
+	watchdog >>"$LOG" 2>&1 &
+	WATCHDOG=$!
+	trap 'echo "$SECONDS" >"$LOG.seconds"; kill "$WATCHDOG" 2>/dev/null' EXIT
+	"$@" >>"$LOG" 2>&1
+}
+
+# A test that hangs is a test that fails.
+watchdog()
+{
+	read -r -t "$LIMIT" <> <(:) || true # sleeps, but without a process that would outlive this one
+	echo "no end after $LIMIT s, stopped"
+	kill -TERM 0
 }
 
 # Waits for the oldest test and reports it. The end of its output is printed only if it fails.
@@ -65,7 +76,7 @@ finish()
 	reap
 	NAMES=("${NAMES[@]:1}")
 	LOGS=("${LOGS[@]:1}")
-	seconds=$(cat "$log.seconds" 2>/dev/null || echo '?')
+	seconds=$(cat "$log.seconds" 2>/dev/null || echo "$LIMIT")
 	if [ "$STATUS" = 0 ]; then
 		PASSED=$((PASSED + 1))
 		echo "ok       $name ($seconds s)"
@@ -265,9 +276,6 @@ else
 			skip "$suite, pbf.simd = $simd" "not on this machine"
 		fi
 	done
-	parallel=force_parallel_mode
-	[ "$PG_MAJOR" -lt 16 ] || parallel=debug_parallel_query
-	start "$suite, forced parallel plans" regress parallel "$W/src" "$W/stage" "$parallel = regress"
 	start "$suite, undefined behaviour sanitizer" regress_ubsan
 fi
 

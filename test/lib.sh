@@ -260,7 +260,7 @@ run()
 as_server()
 {
 	local prefix=()
-	[ "$(id -un)" = "$SERVER_USER" ] || prefix=(runuser -u "$SERVER_USER" --)
+	[ "$(id -un)" = "$SERVER_USER" ] || prefix=(setpriv --reuid "$SERVER_USER" --regid "$(id -g "$SERVER_USER")" --init-groups)
 	(cd "$W" && exec "${prefix[@]}" env HOME="$W" "$@")
 }
 

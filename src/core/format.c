@@ -7,7 +7,6 @@
 
 #include "format.h"
 #include "sparse.h"
-#include "window.h"
 
 _Static_assert(offsetof(PbfFilter, version) == 4, "frozen format");
 _Static_assert(offsetof(PbfFilter, flags) == 5, "frozen format");
@@ -84,7 +83,7 @@ swap_words(void *words, uint64_t n)
 
 /* The fields that say what is stored, without the size. NULL if sound. */
 static const char *
-header_fault(const PbfFilter *f, unsigned known_flags)
+header_fault(const PbfFilter *f)
 {
 	bool unfinished = (f->flags & (PBF_FLAG_SPARSE | PBF_FLAG_LARGE)) != 0;
 	uint64_t target;
@@ -93,7 +92,7 @@ header_fault(const PbfFilter *f, unsigned known_flags)
 
 	if (f->version != PBF_FORMAT_VERSION)
 		return "unknown format version";
-	if ((f->flags & ~known_flags) != 0)
+	if ((f->flags & ~PBF_FLAGS_KNOWN) != 0)
 		return "unknown flags";
 	if (f->kind >= PBF_KINDS)
 		return "unknown kind of element";
@@ -132,13 +131,13 @@ pbf_header_valid(const PbfFilter *f, uint64_t bytes, const char **why)
 	*why = "shorter than a header";
 	if (bytes < PBF_HEADER_BYTES)
 		return false;
-	*why = header_fault(f, PBF_FLAGS_EXTERNAL | PBF_FLAG_WINDOW);
+	*why = header_fault(f);
 	if (*why != NULL)
 		return false;
 	g = pbf_geometry_of(f);
 	if (f->flags & PBF_FLAG_SPARSE)
 		*why = sparse_size_fault(f, bytes);
-	else if (bytes != pbf_stored_bytes(&g) + (f->flags & PBF_FLAG_WINDOW ? PBF_WINDOW_BYTES : 0))
+	else if (bytes != pbf_stored_bytes(&g))
 		*why = "wrong length";
 	return *why == NULL;
 }
@@ -168,7 +167,7 @@ pbf_decode_size(const uint8_t *bytes, size_t n, const char **why)
 	if (n < PBF_EXTERNAL_HEADER_BYTES)
 		return 0;
 	decode_header(bytes, &f);
-	*why = header_fault(&f, PBF_FLAGS_EXTERNAL);
+	*why = header_fault(&f);
 	if (*why != NULL)
 		return 0;
 	g = pbf_geometry_of(&f);

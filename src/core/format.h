@@ -19,10 +19,8 @@
 #define PBF_FLAG_BLOCKED 0x01 /* layout */
 #define PBF_FLAG_SPARSE 0x02  /* unfinished aggregate: a set of hashes, not yet a filter; see sparse.h */
 #define PBF_FLAG_LARGE 0x04   /* unfinished aggregate: a filter of full size, to be folded to `target` */
-#define PBF_FLAGS_EXTERNAL 0x07
-#define PBF_FLAG_WINDOW \
-	0x08 /* unfinished aggregate, in memory only: a window of hashes follows; see window.h */
-#define PBF_FLAGS_UNFINISHED (PBF_FLAG_SPARSE | PBF_FLAG_LARGE | PBF_FLAG_WINDOW)
+#define PBF_FLAGS_UNFINISHED (PBF_FLAG_SPARSE | PBF_FLAG_LARGE)
+#define PBF_FLAGS_KNOWN (PBF_FLAG_BLOCKED | PBF_FLAGS_UNFINISHED)
 
 /*
  * What kind of element a filter holds: one byte of the stored format. Frozen: values are only ever added.
@@ -113,7 +111,7 @@ extern bool pbf_header_valid(const PbfFilter *f, uint64_t bytes, const char **wh
 extern uint64_t pbf_decode_size(const uint8_t *bytes, size_t n, const char **why);
 extern bool pbf_decode(const uint8_t *bytes, size_t n, PbfFilter *f, const char **why);
 
-/* Filter (valid header, no window, datum of `bytes` bytes) to external bytes; the size first. */
+/* Filter (valid header, datum of `bytes` bytes) to external bytes; the size first. */
 extern uint64_t pbf_encode_size(const PbfFilter *f, uint64_t bytes);
 extern void pbf_encode(const PbfFilter *f, uint64_t bytes, uint8_t *out);
 

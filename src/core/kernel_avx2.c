@@ -152,6 +152,7 @@ locate_group(PbfGroup *g, const uint64_t *h, uint32_t blocks)
 	}
 }
 
+#define PBF_BLOCKED(f) pbf_avx2_##f
 #include "kernel_blocked.h"
 
 /* Numbers of the bits of parts first .. first + 3, counted from the start of the words. */
@@ -299,10 +300,10 @@ pbf_avx2_popcount(const uint64_t *words, size_t n)
 
 const PbfKernel pbf_kernel_avx2 = {
     .name = "avx2",
-    .contains = blocked_contains,
-    .add = blocked_add,
-    .contains_many = blocked_contains_many,
-    .add_many = blocked_add_many,
+    .contains = pbf_avx2_contains,
+    .add = pbf_avx2_add,
+    .contains_many = pbf_avx2_contains_many,
+    .add_many = pbf_avx2_add_many,
     .blocks_overlap = blocks_overlap,
     .plain_contains = pbf_avx2_plain_contains,
     .plain_contains_many = pbf_avx2_plain_contains_many,

@@ -1,8 +1,8 @@
 /*
  * kernel_avx512.c: a block as one vector of eight words; eight keys are hashed at once.
  *
- * Needs AVX-512 F, BW, DQ and VL, besides what AVX2 needs. Plain filters and counting are left to the AVX2
- * code: the wider vectors measure the same there, the loads are the limit.
+ * Needs AVX-512 F, BW, DQ and VL, besides what AVX2 needs. Adds, plain filters and counting are left to the
+ * AVX2 code: the wider vectors measure the same there, the loads are the limit.
  */
 #include "kernel_impl.h"
 
@@ -42,15 +42,6 @@ block_contains(const uint64_t *block, uint32_t parts, uint64_t positions)
 	__m512i v = _mm512_maskz_loadu_epi64(lanes, block);
 
 	return _mm512_mask_testn_epi64_mask(lanes, v, key_bits(positions)) == 0;
-}
-
-PBF_INLINE PBF_TARGET void
-block_add(uint64_t *block, uint32_t parts, uint64_t positions)
-{
-	__mmask8 lanes = first_lanes(parts);
-	__m512i v = _mm512_maskz_loadu_epi64(lanes, block);
-
-	_mm512_mask_storeu_epi64(block, lanes, _mm512_or_si512(v, key_bits(positions)));
 }
 
 /* High 64 bits of x * n, n below 2^32, per lane; as pbf_mulhi. */
@@ -98,6 +89,8 @@ locate_group(PbfGroup *g, const uint64_t *h, uint32_t blocks)
 	_mm512_storeu_si512(g->positions, mix_positions(x));
 }
 
+#define PBF_BLOCKED(f) pbf_avx512_##f
+#define PBF_BLOCKED_NO_ADDS
 #include "kernel_blocked.h"
 
 PBF_INLINE PBF_TARGET bool
@@ -181,10 +174,11 @@ contains_words(const uint64_t *a, const uint64_t *b, size_t n)
 
 const PbfKernel pbf_kernel_avx512 = {
     .name = "avx512",
-    .contains = blocked_contains,
-    .add = blocked_add,
-    .contains_many = blocked_contains_many,
-    .add_many = blocked_add_many,
+    .contains = pbf_avx512_contains,
+    /* As fast in cache, and no zmm register among the adds of an aggregate: whole queries gain 10 %. */
+    .add = pbf_avx2_add,
+    .contains_many = pbf_avx512_contains_many,
+    .add_many = pbf_avx2_add_many,
     .blocks_overlap = blocks_overlap,
     .plain_contains = pbf_avx2_plain_contains,
     .plain_contains_many = pbf_avx2_plain_contains_many,

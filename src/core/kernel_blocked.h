@@ -4,8 +4,11 @@
  * A template: each kernel file includes it once, after defining
  *
  *   PBF_TARGET     the target attribute (may be empty)
+ *   PBF_BLOCKED(f) the name of function f: contains, add, contains_many, add_many. They are not static: other
+ *                  kernels may take them over
  *   block_contains bool (const uint64_t *block, uint32_t parts, uint64_t positions)
- *   block_add      void (uint64_t *block, uint32_t parts, uint64_t positions)
+ *   block_add      void (uint64_t *block, uint32_t parts, uint64_t positions); not with PBF_BLOCKED_NO_ADDS,
+ *                  for a kernel that takes its adds over from another one
  *   locate_group   void (PbfGroup *g, const uint64_t *h, uint32_t blocks)
  *
  * The first two touch only the `parts` words of the block, and have no branch that depends on data.
@@ -70,6 +73,7 @@ contains_all(const uint64_t *words, uint32_t blocks, uint32_t parts, const uint6
 		                        pbf_positions_of(h[i]));
 }
 
+#ifndef PBF_BLOCKED_NO_ADDS
 PBF_INLINE PBF_TARGET void
 add_all(uint64_t *words, uint32_t blocks, uint32_t parts, const uint64_t *h, size_t n)
 {
@@ -91,13 +95,14 @@ add_all(uint64_t *words, uint32_t blocks, uint32_t parts, const uint64_t *h, siz
 	for (size_t i = groups * PBF_GROUP; i < n; i++)
 		block_add(words + (size_t) pbf_block_of(h[i], blocks) * parts, parts, pbf_positions_of(h[i]));
 }
+#endif
 
 /*
  * The functions of the table. A full block is the hot path: the constant turns masks, loops and products
  * into nothing.
  */
-static PBF_TARGET bool
-blocked_contains(const uint64_t *words, uint32_t blocks, uint32_t parts, uint64_t h)
+PBF_TARGET bool
+PBF_BLOCKED(contains)(const uint64_t *words, uint32_t blocks, uint32_t parts, uint64_t h)
 {
 	size_t block = pbf_block_of(h, blocks);
 	uint64_t positions = pbf_positions_of(h);
@@ -107,8 +112,19 @@ blocked_contains(const uint64_t *words, uint32_t blocks, uint32_t parts, uint64_
 	return block_contains(words + block * parts, parts, positions);
 }
 
-static PBF_TARGET void
-blocked_add(uint64_t *words, uint32_t blocks, uint32_t parts, uint64_t h)
+PBF_TARGET void
+PBF_BLOCKED(contains_many)(const uint64_t *words, uint32_t blocks, uint32_t parts, const uint64_t *h,
+                           size_t n, uint8_t *hit)
+{
+	if (parts == PBF_BLOCKED_MAX_PARTS)
+		contains_all(words, blocks, PBF_BLOCKED_MAX_PARTS, h, n, hit);
+	else
+		contains_all(words, blocks, parts, h, n, hit);
+}
+
+#ifndef PBF_BLOCKED_NO_ADDS
+PBF_TARGET void
+PBF_BLOCKED(add)(uint64_t *words, uint32_t blocks, uint32_t parts, uint64_t h)
 {
 	size_t block = pbf_block_of(h, blocks);
 	uint64_t positions = pbf_positions_of(h);
@@ -119,21 +135,12 @@ blocked_add(uint64_t *words, uint32_t blocks, uint32_t parts, uint64_t h)
 		block_add(words + block * parts, parts, positions);
 }
 
-static PBF_TARGET void
-blocked_contains_many(const uint64_t *words, uint32_t blocks, uint32_t parts, const uint64_t *h, size_t n,
-                      uint8_t *hit)
-{
-	if (parts == PBF_BLOCKED_MAX_PARTS)
-		contains_all(words, blocks, PBF_BLOCKED_MAX_PARTS, h, n, hit);
-	else
-		contains_all(words, blocks, parts, h, n, hit);
-}
-
-static PBF_TARGET void
-blocked_add_many(uint64_t *words, uint32_t blocks, uint32_t parts, const uint64_t *h, size_t n)
+PBF_TARGET void
+PBF_BLOCKED(add_many)(uint64_t *words, uint32_t blocks, uint32_t parts, const uint64_t *h, size_t n)
 {
 	if (parts == PBF_BLOCKED_MAX_PARTS)
 		add_all(words, blocks, PBF_BLOCKED_MAX_PARTS, h, n);
 	else
 		add_all(words, blocks, parts, h, n);
 }
+#endif

@@ -33,6 +33,24 @@ typedef struct PbfGroup
 
 #pragma GCC visibility push(protected)
 
+/* The blocked functions of a kernel (kernel_blocked.h); some tables take over those of another kernel. */
+#define PBF_DECLARE_BLOCKED(isa)                                                                          \
+	extern bool pbf_##isa##_contains(const uint64_t *words, uint32_t blocks, uint32_t parts, uint64_t h); \
+	extern void pbf_##isa##_add(uint64_t *words, uint32_t blocks, uint32_t parts, uint64_t h);            \
+	extern void pbf_##isa##_contains_many(const uint64_t *words, uint32_t blocks, uint32_t parts,         \
+	                                      const uint64_t *h, size_t n, uint8_t *hit);                     \
+	extern void pbf_##isa##_add_many(uint64_t *words, uint32_t blocks, uint32_t parts, const uint64_t *h, \
+	                                 size_t n)
+
+PBF_DECLARE_BLOCKED(scalar);
+#if defined(__x86_64__)
+PBF_DECLARE_BLOCKED(avx2);
+PBF_DECLARE_BLOCKED(avx512);
+#endif
+#if defined(__aarch64__)
+PBF_DECLARE_BLOCKED(neon);
+#endif
+
 /* Functions that another table takes over, where wider or other instructions do not help. */
 extern bool pbf_scalar_plain_contains(const uint64_t *words, uint32_t parts, uint32_t part_bits, uint64_t h);
 extern void pbf_scalar_plain_contains_many(const uint64_t *words, uint32_t parts, uint32_t part_bits,

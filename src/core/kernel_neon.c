@@ -54,6 +54,7 @@ block_add(uint64_t *block, uint32_t parts, uint64_t positions)
 }
 
 #define locate_group pbf_locate_group
+#define PBF_BLOCKED(f) pbf_neon_##f
 #include "kernel_blocked.h"
 
 /* Whether every part of one block has a common bit. */
@@ -145,10 +146,10 @@ popcount(const uint64_t *words, size_t n)
 
 const PbfKernel pbf_kernel_neon = {
     .name = "neon",
-    .contains = blocked_contains,
-    .add = blocked_add,
-    .contains_many = blocked_contains_many,
-    .add_many = blocked_add_many,
+    .contains = pbf_neon_contains,
+    .add = pbf_neon_add,
+    .contains_many = pbf_neon_contains_many,
+    .add_many = pbf_neon_add_many,
     .blocks_overlap = blocks_overlap,
     .plain_contains = pbf_scalar_plain_contains,
     .plain_contains_many = pbf_scalar_plain_contains_many,

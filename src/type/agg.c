@@ -1,9 +1,10 @@
 /*
  * agg.c: aggregates over elements and over filters.
  *
- * The transition state is a pbf, changed in place: returning the pointer that came in tells the executor that
- * nothing needs copying. A new state is left in the current context; the executor copies it into the
- * aggregate's and frees the old one. So an input filter is never modified, and a state belongs to one group.
+ * The transition state is a pbf, changed in place: returning the datum that came in tells the executor that
+ * nothing needs copying. A large filter is an expanded object (state.h). A small one, and a set of hashes, is
+ * a plain datum: a new one is left in the current context, and the executor copies it into the aggregate's
+ * and frees the old one. So an input filter is never modified, and a state belongs to one group.
  *
  * With a capacity the state is the filter itself. Without one it is a set of hashes (core/sparse.h) until
  * there are more than PBF_SPARSE_MAX distinct ones, then a filter of LARGE_BYTES; both carry the rate asked
@@ -13,10 +14,11 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "nodes/execnodes.h"
 
 #include "core/sparse.h"
-#include "core/window.h"
 #include "type/element.h"
+#include "type/state.h"
 
 #define DEFAULT_FPR 0.01
 
@@ -37,41 +39,49 @@ PG_FUNCTION_INFO_V1(pbf_agg_final);
 PG_FUNCTION_INFO_V1(pbf_union_trans);
 PG_FUNCTION_INFO_V1(pbf_intersect_trans);
 
+/* A state as the functions here see it. */
+typedef struct State
+{
+	Datum datum;        /* what the executor has or gets; 0: none yet */
+	PbfFilter *filter;  /* what is in it */
+	PbfState *expanded; /* NULL: filter is the datum */
+} State;
+
 static inline bool
 is_unfinished(const PbfFilter *f)
 {
-	return (f->flags & (PBF_FLAG_SPARSE | PBF_FLAG_LARGE)) != 0;
+	return (f->flags & PBF_FLAGS_UNFINISHED) != 0;
 }
 
 /* ---- states ---- */
 
-/* An empty filter that elements will be added to one at a time. */
-static PbfFilter *
-new_dense(const PbfGeometry *g, PbfKind kind)
+static inline State
+flat_state(PbfFilter *f)
 {
-	uint64 bytes = pbf_stored_bytes(g);
-	bool windowed = bytes >= PBF_WINDOW_WORTH;
-	PbfFilter *f = pbf_allocate_bytes(windowed ? bytes + PBF_WINDOW_BYTES : bytes);
-
-	pbf_header_init(f, g, kind);
-	if (windowed)
-		f->flags |= PBF_FLAG_WINDOW;
-	return f;
+	return (State){PointerGetDatum(f), f, NULL};
 }
 
-PbfFilter *
-pbf_without_window(const PbfFilter *state)
+static MemoryContext
+aggregate_context(FunctionCallInfo fcinfo)
 {
-	PbfGeometry g = pbf_geometry_of(state);
-	uint64 bytes = pbf_stored_bytes(&g);
-	const uint64 *window = pbf_window(state, VARSIZE(state));
-	PbfFilter *f = palloc(bytes);
+	MemoryContext mcxt;
 
-	memcpy(f, state, bytes);
-	SET_VARSIZE(f, bytes);
-	f->flags &= ~PBF_FLAG_WINDOW;
-	pbf_filter_add_many(&g, f->words, window + 1, window[0]);
-	return f;
+	if (AggCheckCallContext(fcinfo, &mcxt) == 0)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		        errmsg("aggregate support function called outside of an aggregate"));
+	return mcxt;
+}
+
+/* An empty filter that elements will be added to one at a time. */
+static State
+new_dense(FunctionCallInfo fcinfo, const PbfGeometry *g, PbfKind kind)
+{
+	PbfState *expanded;
+
+	if (pbf_stored_bytes(g) < PBF_EXPANDED_WORTH)
+		return flat_state(pbf_allocate(g, kind));
+	expanded = pbf_new_state(g, kind, aggregate_context(fcinfo));
+	return (State){EOHPGetRWDatum(&expanded->header), expanded->filter, expanded};
 }
 
 static PbfFilter *
@@ -119,87 +129,102 @@ large_geometry(double target)
 	return g;
 }
 
-static PbfFilter *
-large_from_sparse(const PbfFilter *sparse)
+static State
+large_from_sparse(FunctionCallInfo fcinfo, const PbfFilter *sparse)
 {
 	PbfGeometry g = large_geometry(sparse->target);
-	PbfFilter *large = new_dense(&g, (PbfKind) sparse->kind);
+	State large = new_dense(fcinfo, &g, (PbfKind) sparse->kind);
 	uint64 *hashes = sparse_hashes(sparse);
 
-	large->flags |= PBF_FLAG_LARGE;
-	large->target = sparse->target;
-	pbf_filter_add_many(&g, large->words, hashes, sparse->blocks);
+	large.filter->flags |= PBF_FLAG_LARGE;
+	large.filter->target = sparse->target;
+	pbf_filter_add_many(&g, large.filter->words, hashes, sparse->blocks);
 	pfree(hashes);
 	return large;
 }
 
-/* Adds to a set; returns it, or what it had to become. */
-static PbfFilter *
-add_to_sparse(PbfFilter *state, const uint64 *hashes, int n)
+static void
+add_to_dense(State *state, const uint64 *hashes, int n)
+{
+	PbfGeometry g = pbf_geometry_of(state->filter);
+
+	if (n == 1 && state->expanded != NULL)
+		pbf_add_to_state(state->expanded, hashes[0]);
+	else
+		pbf_filter_add_many(&g, state->filter->words, hashes, n);
+}
+
+/* Adds to a set, which may have to become larger or a filter. */
+static void
+add_to_sparse(FunctionCallInfo fcinfo, State *state, const uint64 *hashes, int n)
 {
 	for (int i = 0; i < n; i++)
 	{
-		if (!pbf_sparse_has_room(state, VARSIZE(state)))
-			state = grown_sparse(state);
-		if (pbf_sparse_add(state, VARSIZE(state), hashes[i]) && state->blocks > PBF_SPARSE_MAX)
+		if (!pbf_sparse_has_room(state->filter, VARSIZE(state->filter)))
+			*state = flat_state(grown_sparse(state->filter));
+		if (pbf_sparse_add(state->filter, VARSIZE(state->filter), hashes[i]) &&
+		    state->filter->blocks > PBF_SPARSE_MAX)
 		{
-			PbfGeometry g;
-
-			state = large_from_sparse(state);
-			g = pbf_geometry_of(state);
-			pbf_filter_add_many(&g, state->words, hashes + i + 1, n - i - 1);
-			break;
+			*state = large_from_sparse(fcinfo, state->filter);
+			if (i + 1 < n)
+				add_to_dense(state, hashes + i + 1, n - i - 1);
+			return;
 		}
 	}
-	return state;
 }
 
-/* Adds in place, or into a new state if this one is too small. */
-static PbfFilter *
-add_to_state(PbfFilter *state, PbfKind kind, const uint64 *hashes, int n)
+/* Adds in place, or to a new state if this one is too small. Returns what the executor gets. */
+static Datum
+add_to_state(FunctionCallInfo fcinfo, State *state, PbfKind kind, const uint64 *hashes, int n)
 {
-	PbfGeometry g;
-
 	if (n == 0)
-		return state;
-	if (unlikely(state->kind != kind))
+		return state->datum;
+	if (state->filter->kind != kind)
 	{
-		pbf_check_add_kind(state->kind, kind);
-		state->kind = (uint8) kind;
+		pbf_check_add_kind(state->filter->kind, kind);
+		state->filter->kind = (uint8) kind;
 	}
-	if (state->flags & PBF_FLAG_SPARSE)
-		return add_to_sparse(state, hashes, n);
-	if (n == 1 && (state->flags & PBF_FLAG_WINDOW))
-	{
-		pbf_window_add(state, VARSIZE(state), hashes[0]);
-		return state;
-	}
-	g = pbf_geometry_of(state);
-	pbf_filter_add_many(&g, state->words, hashes, n);
-	return state;
+	if (state->filter->flags & PBF_FLAG_SPARSE)
+		add_to_sparse(fcinfo, state, hashes, n);
+	else
+		add_to_dense(state, hashes, n);
+	return state->datum;
 }
 
 /* ---- arguments ---- */
 
+/* Whether the caller is an aggregate; for the most frequent kind without a call. */
+static inline void
+require_aggregate(FunctionCallInfo fcinfo)
+{
+	if (unlikely(fcinfo->context == NULL || !IsA(fcinfo->context, AggState)))
+		(void) aggregate_context(fcinfo);
+}
+
 /*
- * The state so far, NULL if none yet. It may have come through a tuple, so it may need detoasting. Otherwise
- * it is the executor's own copy of what was returned here, and is not checked again in every row.
+ * The state so far. It may have come through a tuple, so it may need detoasting. Otherwise it is the
+ * executor's own copy of what was returned here, and is not checked again in every row.
  */
-static inline PbfFilter *
+static inline State
 state_argument(FunctionCallInfo fcinfo)
 {
-	if (AggCheckCallContext(fcinfo, NULL) == 0)
-		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-		        errmsg("aggregate support function called outside of an aggregate"));
-	if (PG_ARGISNULL(0))
-		return NULL;
-	if (likely(!VARATT_IS_EXTENDED(PG_GETARG_POINTER(0))))
-		return (PbfFilter *) PG_GETARG_POINTER(0);
-	return pbf_fetch_raw(PG_GETARG_DATUM(0));
+	Datum d;
+	PbfState *expanded;
+
+	require_aggregate(fcinfo);
+	if (unlikely(PG_ARGISNULL(0)))
+		return (State){0, NULL, NULL};
+	d = PG_GETARG_DATUM(0);
+	expanded = pbf_datum_state(d);
+	if (expanded != NULL)
+		return (State){d, expanded->filter, expanded};
+	if (VARATT_IS_EXTENDED(DatumGetPointer(d)))
+		return flat_state(pbf_fetch_raw(d));
+	return flat_state((PbfFilter *) DatumGetPointer(d));
 }
 
 /* (state, element [, capacity [, fpr]]): an empty state for these arguments. */
-static PbfFilter *
+static State
 initial_state(FunctionCallInfo fcinfo)
 {
 	double fpr = DEFAULT_FPR;
@@ -214,13 +239,13 @@ initial_state(FunctionCallInfo fcinfo)
 	}
 	pbf_check_fpr(fpr);
 	if (PG_NARGS() < 3 || PG_ARGISNULL(2))
-		return new_sparse(0, PBF_KIND_NONE, fpr);
+		return flat_state(new_sparse(0, PBF_KIND_NONE, fpr));
 	g = pbf_geometry_for(PG_GETARG_FLOAT8(2), fpr, PBF_CHOOSE_AUTO);
-	return new_dense(&g, PBF_KIND_NONE);
+	return new_dense(fcinfo, &g, PBF_KIND_NONE);
 }
 
 /* (state, element, filter): an empty filter of that geometry. */
-static PbfFilter *
+static State
 initial_state_like(FunctionCallInfo fcinfo)
 {
 	PbfGeometry g;
@@ -229,26 +254,40 @@ initial_state_like(FunctionCallInfo fcinfo)
 		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 		        errmsg("the filter to be like must not be NULL"));
 	g = pbf_geometry_of(PG_GETARG_PBF(2));
-	return new_dense(&g, PBF_KIND_NONE);
+	return new_dense(fcinfo, &g, PBF_KIND_NONE);
 }
 
-typedef PbfFilter *(*InitialState)(FunctionCallInfo fcinfo);
+typedef State (*InitialState)(FunctionCallInfo fcinfo);
 
 /* ---- transition functions ---- */
 
-/* One element, the hasher being ready for its type. */
-static Datum
-add_element(FunctionCallInfo fcinfo, PbfHasher *hasher, InitialState initial)
+/* One element, where there is more to do than to hold its hash back. */
+static pg_noinline Datum
+add_slowly(FunctionCallInfo fcinfo, InitialState initial, PbfKind kind, bool isnull, uint64 h)
 {
-	PbfFilter *state = state_argument(fcinfo);
+	State state = state_argument(fcinfo);
+
+	if (state.filter == NULL)
+		state = initial(fcinfo);
+	return isnull ? state.datum : add_to_state(fcinfo, &state, kind, &h, 1);
+}
+
+/* One element of a type that may be known at compile time, the hasher being ready for it. */
+static inline Datum
+add_element(FunctionCallInfo fcinfo, PbfHasher *hasher, Oid type, InitialState initial)
+{
+	PbfState *state;
 	uint64 h;
 
-	if (state == NULL)
-		state = initial(fcinfo);
-	if (PG_ARGISNULL(1))
-		PG_RETURN_PBF(state);
-	h = pbf_hash_value(hasher, PG_GETARG_DATUM(1));
-	PG_RETURN_PBF(add_to_state(state, hasher->kind, &h, 1));
+	require_aggregate(fcinfo);
+	if (unlikely(PG_ARGISNULL(1)))
+		return add_slowly(fcinfo, initial, (PbfKind) hasher->kind, true, 0);
+	h = pbf_hash_value_of(hasher, type, PG_GETARG_DATUM(1));
+	state = PG_ARGISNULL(0) ? NULL : pbf_datum_state(PG_GETARG_DATUM(0));
+	if (unlikely(state == NULL || state->filter->kind != hasher->kind))
+		return add_slowly(fcinfo, initial, (PbfKind) hasher->kind, false, h);
+	pbf_add_to_state(state, h);
+	return PG_GETARG_DATUM(0);
 }
 
 /* The hasher of a polymorphic call, kept in fn_extra; not yet initialised at first. */
@@ -268,24 +307,24 @@ add_polymorphic(FunctionCallInfo fcinfo, InitialState initial)
 	if (!OidIsValid(hasher->type))
 		pbf_hasher_init(hasher, pbf_argument_type(fcinfo, 1), PG_GET_COLLATION(), PBF_ENUM_BY_LABEL,
 		                fcinfo->flinfo->fn_mcxt);
-	return add_element(fcinfo, hasher, initial);
+	return add_element(fcinfo, hasher, InvalidOid, initial);
 }
 
 static Datum
 add_array(FunctionCallInfo fcinfo, InitialState initial)
 {
 	PbfHasher *hasher = kept_hasher(fcinfo);
-	PbfFilter *state = state_argument(fcinfo);
+	State state = state_argument(fcinfo);
 	uint64 *hashes;
 	int n;
 
-	if (state == NULL)
+	if (state.filter == NULL)
 		state = initial(fcinfo);
 	if (PG_ARGISNULL(1))
-		PG_RETURN_PBF(state);
+		return state.datum;
 	hashes = pbf_hash_array(hasher, fcinfo->flinfo->fn_mcxt, PG_GETARG_ARRAYTYPE_P(1), PG_GET_COLLATION(), &n,
 	                        NULL);
-	PG_RETURN_PBF(add_to_state(state, hasher->kind, hashes, n));
+	return add_to_state(fcinfo, &state, hasher->kind, hashes, n);
 }
 
 Datum
@@ -315,15 +354,15 @@ pbf_agg_like_array(PG_FUNCTION_ARGS)
 Datum
 pbf_agg_hash(PG_FUNCTION_ARGS)
 {
-	PbfFilter *state = state_argument(fcinfo);
+	State state = state_argument(fcinfo);
 	uint64 h;
 
-	if (state == NULL)
+	if (state.filter == NULL)
 		state = initial_state(fcinfo);
 	if (PG_ARGISNULL(1))
-		PG_RETURN_PBF(state);
+		return state.datum;
 	h = (uint64) PG_GETARG_INT64(1);
-	PG_RETURN_PBF(add_to_state(state, PBF_KIND_HASH, &h, 1));
+	return add_to_state(fcinfo, &state, PBF_KIND_HASH, &h, 1);
 }
 
 /* A hasher for one type that lasts as long as the process. */
@@ -340,13 +379,14 @@ typedef struct TypedHasher
 static inline Datum
 add_typed(FunctionCallInfo fcinfo, TypedHasher *typed, Oid type, InitialState initial)
 {
-	if (unlikely(!OidIsValid(typed->hasher.type) || typed->collation != PG_GET_COLLATION()))
+	if (unlikely(!OidIsValid(typed->hasher.type) ||
+	             (type == TEXTOID && typed->collation != PG_GET_COLLATION())))
 	{
 		typed->hasher.type = InvalidOid;
 		pbf_hasher_init(&typed->hasher, type, PG_GET_COLLATION(), PBF_ENUM_BY_LABEL, CurrentMemoryContext);
 		typed->collation = PG_GET_COLLATION();
 	}
-	return add_element(fcinfo, &typed->hasher, initial);
+	return add_element(fcinfo, &typed->hasher, type, initial);
 }
 
 #define TYPED_AGGREGATE(name, type)                                         \
@@ -379,7 +419,7 @@ TYPED_AGGREGATE(timestamptz, TIMESTAMPTZOID)
 
 /* ---- combining states ---- */
 
-/* The union (intersection) of two finished filters into a, in place where the geometries allow it. */
+/* The union (intersection) of a finished filter and b: in place where the geometries allow it. */
 static PbfFilter *
 merge_into(PbfFilter *a, const PbfFilter *b, PbfSetOp op)
 {
@@ -397,67 +437,75 @@ merge_into(PbfFilter *a, const PbfFilter *b, PbfSetOp op)
 	return a;
 }
 
-static PbfFilter *
-add_sparse(PbfFilter *state, const PbfFilter *sparse)
+/* What the executor gets after the state's filter was merged into `merged`. */
+static Datum
+merged_datum(const State *state, PbfFilter *merged)
 {
-	return add_to_state(state, (PbfKind) sparse->kind, sparse_hashes(sparse), sparse->blocks);
+	return merged == state->filter ? state->datum : PointerGetDatum(merged);
+}
+
+static Datum
+add_sparse(FunctionCallInfo fcinfo, State *state, const PbfFilter *sparse)
+{
+	return add_to_state(fcinfo, state, (PbfKind) sparse->kind, sparse_hashes(sparse), sparse->blocks);
 }
 
 /* Two states of aggregates without a capacity. */
-static PbfFilter *
-combine_unfinished(PbfFilter *a, PbfFilter *b)
+static Datum
+combine_unfinished(FunctionCallInfo fcinfo, State *a, PbfFilter *b)
 {
-	bool a_sparse = (a->flags & PBF_FLAG_SPARSE) != 0, b_sparse = (b->flags & PBF_FLAG_SPARSE) != 0;
+	State copy;
 
-	if (a->target != b->target)
-		return merge_into(pbf_finish(a), pbf_finish(b), PBF_UNION);
-	if (b_sparse)
-		return add_sparse(a, b);
-	if (a_sparse)
-		return add_sparse((PbfFilter *) memcpy(palloc(VARSIZE(b)), b, VARSIZE(b)), a);
-	pbf_merged_kind(a, b);
-	return merge_into(a, b, PBF_UNION);
+	if (a->filter->target != b->target)
+		return PointerGetDatum(merge_into(pbf_finish(a->filter), pbf_finish(b), PBF_UNION));
+	if (b->flags & PBF_FLAG_SPARSE)
+		return add_sparse(fcinfo, a, b);
+	if (!(a->filter->flags & PBF_FLAG_SPARSE))
+		return merged_datum(a, merge_into(a->filter, b, PBF_UNION));
+	copy = flat_state((PbfFilter *) memcpy(palloc(VARSIZE(b)), b, VARSIZE(b)));
+	return add_sparse(fcinfo, &copy, a->filter);
 }
 
 Datum
 pbf_agg_combine(PG_FUNCTION_ARGS)
 {
-	PbfFilter *a = state_argument(fcinfo), *b;
+	State a = state_argument(fcinfo);
+	PbfFilter *b;
 
 	if (PG_ARGISNULL(1))
 	{
-		if (a == NULL)
+		if (a.filter == NULL)
 			PG_RETURN_NULL();
-		PG_RETURN_PBF(a);
+		return a.datum;
 	}
 	b = pbf_fetch_raw(PG_GETARG_DATUM(1));
-	if (a == NULL)
+	if (a.filter == NULL)
 		PG_RETURN_PBF(b);
-	if (a->flags & PBF_FLAG_WINDOW)
-		pbf_window_flush(a, VARSIZE(a));
-	if (is_unfinished(a) && is_unfinished(b))
-		PG_RETURN_PBF(combine_unfinished(a, b));
-	if (is_unfinished(a))
-		a = pbf_finish(a);
+	if (a.expanded != NULL)
+		pbf_flush_state(a.expanded);
+	if (is_unfinished(a.filter) && is_unfinished(b))
+		return combine_unfinished(fcinfo, &a, b);
 	if (is_unfinished(b))
 		b = pbf_finish(b);
-	PG_RETURN_PBF(merge_into(a, b, PBF_UNION));
+	if (is_unfinished(a.filter))
+		PG_RETURN_PBF(merge_into(pbf_finish(a.filter), b, PBF_UNION));
+	return merged_datum(&a, merge_into(a.filter, b, PBF_UNION));
 }
 
 static Datum
 filter_transition(FunctionCallInfo fcinfo, PbfSetOp op)
 {
-	PbfFilter *state = state_argument(fcinfo);
+	State state = state_argument(fcinfo);
 
 	if (PG_ARGISNULL(1))
 	{
-		if (state == NULL)
+		if (state.filter == NULL)
 			PG_RETURN_NULL();
-		PG_RETURN_PBF(state);
+		return state.datum;
 	}
-	if (state == NULL)
+	if (state.filter == NULL)
 		PG_RETURN_PBF(PG_GETARG_PBF(1));
-	PG_RETURN_PBF(merge_into(state, PG_GETARG_PBF(1), op));
+	return merged_datum(&state, merge_into(state.filter, PG_GETARG_PBF(1), op));
 }
 
 Datum
@@ -518,8 +566,6 @@ finish_large(const PbfFilter *state)
 PbfFilter *
 pbf_finish(const PbfFilter *state)
 {
-	if (state->flags & PBF_FLAG_WINDOW)
-		state = pbf_without_window(state);
 	if (state->flags & PBF_FLAG_SPARSE)
 		return finish_sparse(state);
 	if (state->flags & PBF_FLAG_LARGE)
@@ -530,18 +576,20 @@ pbf_finish(const PbfFilter *state)
 Datum
 pbf_agg_final(PG_FUNCTION_ARGS)
 {
-	PbfFilter *state = state_argument(fcinfo);
+	PbfFilter *f;
 
-	if (state == NULL)
+	(void) aggregate_context(fcinfo);
+	if (PG_ARGISNULL(0))
 	{
 		PbfGeometry g = pbf_geometry_for(0, DEFAULT_FPR, PBF_CHOOSE_AUTO);
 
 		PG_RETURN_PBF(pbf_allocate(&g, PBF_KIND_NONE));
 	}
-	if (state->flags & PBF_FLAGS_UNFINISHED)
-		PG_RETURN_PBF(pbf_finish(state));
+	f = pbf_fetch_raw(PG_GETARG_DATUM(0));
+	if (is_unfinished(f))
+		PG_RETURN_PBF(pbf_finish(f));
 	/* In a window function the state goes on changing after its value was given out. */
-	if (AggCheckCallContext(fcinfo, NULL) == AGG_CONTEXT_WINDOW)
-		PG_RETURN_PBF(pbf_folded(state, 0));
-	PG_RETURN_PBF(state);
+	if ((Pointer) f == PG_GETARG_POINTER(0) && AggCheckCallContext(fcinfo, NULL) == AGG_CONTEXT_WINDOW)
+		PG_RETURN_PBF(pbf_folded(f, 0));
+	PG_RETURN_PBF(f);
 }

@@ -24,7 +24,7 @@ pbf_fetch_raw(Datum d)
 	PbfFilter *f = (PbfFilter *) PG_DETOAST_DATUM(d);
 
 	pbf_check_header(f, VARSIZE(f));
-	return f->flags & PBF_FLAG_WINDOW ? pbf_without_window(f) : f;
+	return f;
 }
 
 PbfFilter *

@@ -19,7 +19,7 @@
 extern PbfFilter *pbf_fetch(Datum d);
 /* The same, but always a fresh copy in the current context, which may be changed. */
 extern PbfFilter *pbf_fetch_copy(Datum d);
-/* As pbf_fetch, but an unfinished one, less its window, is returned as it is: for aggregates and output. */
+/* As pbf_fetch, but an unfinished one is returned as it is: for aggregates and output. */
 extern PbfFilter *pbf_fetch_raw(Datum d);
 /* Header check alone; ERRCODE_DATA_CORRUPTED if it fails. */
 extern void pbf_check_header(const PbfFilter *f, uint64 bytes);
@@ -74,8 +74,6 @@ extern double pbf_current_fpr(const PbfFilter *f);
 /* agg.c: the state of an aggregate as a filter, of the rate asked for if it had no capacity; may be the state
  * itself. */
 extern PbfFilter *pbf_finish(const PbfFilter *state);
-/* agg.c: a copy of the state, its window added to the bits. */
-extern PbfFilter *pbf_without_window(const PbfFilter *state);
 
 /* reduce.c: folded in half, a new datum; requires an even number of blocks (bits a part, if plain). */
 extern bool pbf_can_fold(const PbfGeometry *g, uint32 times);

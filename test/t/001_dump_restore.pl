@@ -178,7 +178,7 @@ isnt($node->safe_psql('plain', $oids), $node->safe_psql('source', $oids), 'enum 
 # In the copy filters go on being used: the same elements give the same bytes, also those of the enum.
 is( $node->safe_psql('plain', <<'SQL'), 't|t|t', 'filters built anew are the same');
 SELECT (SELECT f OPERATOR(bloom.=) bloom.pbf_build('{red,grey}'::colour[]) FROM colours),
-	(SELECT f OPERATOR(bloom.=) bloom.pbf_agg(i, 1000000) FROM sizes, generate_series(1, 1000000) i WHERE n = 1000 GROUP BY f),
+	(SELECT f FROM sizes WHERE n = 1000) OPERATOR(bloom.=) (SELECT bloom.pbf_agg(i, 1000000) FROM generate_series(1, 1000000) i),
 	(SELECT f OPERATOR(bloom.=) bloom.pbf_build('{alice,wörd,"",☃}'::text[]) FROM kinds WHERE kind = 'text')
 SQL
 is($node->safe_psql('plain', "SELECT count(*) FROM held WHERE g OPERATOR(bloom.@>) 't7'::text"), '1', 'index predicate');
@@ -210,16 +210,14 @@ for my $table (qw(sizes kinds colours states parted))
 $node->safe_psql('source', "COPY held (id, tags, f, list, composite) TO '$dir/held' (FORMAT binary)");
 $node->safe_psql('copied', "COPY held (id, tags, f, list, composite) FROM '$dir/held' (FORMAT binary); REFRESH MATERIALIZED VIEW kept");
 check_copy('copied', 'binary COPY', $original);
-# Cut short or changed, it is refused.
+# Changed on the way, it is refused: here the number of blocks, 29 bytes from the beginning.
 my $copy = slurp_file("$dir/colours");
-for my $damage ([ substr($copy, 0, length($copy) - 5), 'cut' ], [ $copy =~ s/^(.{25}....)./$1\xee/sr, 'changed' ])
-{
-	open(my $fh, '>:raw', "$dir/damaged") or die;
-	print $fh $damage->[0];
-	close($fh);
-	my ($rc, $out, $err) = $node->psql('copied', "COPY colours FROM '$dir/damaged' (FORMAT binary)");
-	isnt($rc, 0, "$damage->[1] binary form is refused");
-}
+substr($copy, 29, 1) = "\xee";
+open(my $fh, '>:raw', "$dir/damaged") or die;
+print $fh $copy;
+close($fh);
+my ($rc, $out, $err) = $node->psql('copied', "COPY colours FROM '$dir/damaged' (FORMAT binary)");
+like($err, qr/invalid binary form of type pbf/, 'a damaged binary form is refused');
 
 # --- an ordinary owner of a database ----------------------------------------------------------------------------
 
@@ -235,7 +233,7 @@ $node->command_ok([ 'pg_dump', '-U', 'owner', '--format=custom', '-f', "$dir/own
 # Comments on the extension's objects belong to it; the comment on the extension itself only a superuser may set.
 $node->command_ok([ 'pg_restore', '-U', 'owner', '--no-comments', '--exit-on-error', '-d', 'owned_copy', "$dir/owned" ], 'owned: restore');
 check_copy('owned_copy', 'owned and restored', $original);
-my ($rc, $out, $err) = $node->psql('owned_copy', 'DROP EXTENSION pbf', @as_owner);
+($rc, $out, $err) = $node->psql('owned_copy', 'DROP EXTENSION pbf', @as_owner);
 isnt($rc, 0, 'the extension is not dropped while it is used');
 $node->safe_psql('owned_copy', 'DROP EXTENSION pbf CASCADE', @as_owner);
 is($node->safe_psql('owned_copy', "SELECT count(*) FROM pg_proc WHERE proname LIKE 'pbf%'"), '0', 'nothing of it is left');

@@ -1,0 +1,54 @@
+/*
+ * state.h: the state of an aggregate over a filter of some size, as an expanded object.
+ *
+ * The server keeps such an object where it is from row to row and asks for its flat form, an ordinary pbf,
+ * when the state has to travel. So its memory is ours to lay out: words on a cache line, huge pages, and a
+ * window of hashes that are added together. Small filters and sets of hashes are plain datums, changed in
+ * place.
+ */
+#ifndef PBF_TYPE_STATE_H
+#define PBF_TYPE_STATE_H
+
+#include "utils/expandeddatum.h"
+
+#include "type/type.h"
+
+#pragma GCC visibility push(protected)
+
+/* Hashes added together: row by row every add would wait for memory; 32 cost 15 % more a key, over 256 gain
+ * nothing. */
+#define PBF_WINDOW_KEYS 256
+/* Bytes of a filter from which on an object and its memory context are small beside it. */
+#define PBF_EXPANDED_WORTH (16 * 1024)
+
+typedef struct PbfState
+{
+	ExpandedObjectHeader header;
+	PbfFilter *filter;
+	int n; /* hashes held back */
+	uint64 hashes[PBF_WINDOW_KEYS];
+} PbfState;
+
+/* An empty state; its memory context is a child of parent. */
+extern PbfState *pbf_new_state(const PbfGeometry *g, PbfKind kind, MemoryContext parent);
+/* Adds what is held back. */
+extern void pbf_flush_state(PbfState *state);
+
+/* The state behind a datum, NULL if it is a flat one. */
+static inline PbfState *
+pbf_datum_state(Datum d)
+{
+	return VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(d)) ? (PbfState *) DatumGetEOHP(d) : NULL;
+}
+
+static inline void
+pbf_add_to_state(PbfState *state, uint64 h)
+{
+	state->hashes[state->n++] = h;
+	if (unlikely(state->n == PBF_WINDOW_KEYS))
+		pbf_flush_state(state);
+}
+
+#pragma GCC visibility pop
+
+#endif
