@@ -76,13 +76,14 @@ END $$;
 -- The names of those forms of an aggregate that differ from that; elements: an array, written in SQL.
 CREATE FUNCTION differing(elements text, OUT kind text, OUT distinct_elements bigint, OUT differ text) LANGUAGE plpgsql AS $$
 DECLARE
-	forms text[] = '{pbf_agg(x),              "pbf_agg(x, 1000)",        "pbf_agg(x, 1000, 0.001)", "pbf_agg(x, NULL, 0.001)",
-		             "pbf_agg_like(x, plain)", "pbf_agg_like(x, blocked)",
-		             pbf_agg(y),              "pbf_agg(y, 1000)",        "pbf_agg(y, 1000, 0.001)", "pbf_agg(y, NULL, 0.001)",
-		             "pbf_agg_like(y, plain)", "pbf_agg_like(y, blocked)",
-		             state(x),                "state(x, 1000)",          "state(x, 1000, 0.001)",   "state(x, NULL, 0.001)"}';
-	hash_forms text[] = '{pbf_agg_hash(h),    "pbf_agg_hash(h, 1000)",   "pbf_agg_hash(h, 1000, 0.001)", "pbf_agg_hash(h, NULL, 0.001)"}';
-	plain pbf = pbf_new_geometry(1, 3, 777);
+	-- Small filters and large ones are filled in different ways.
+	forms text[] = '{pbf_agg(x),           "pbf_agg(x, 1000)",      "pbf_agg(x, 20000, 0.001)",      "pbf_agg(x, NULL, 0.001)",
+		"pbf_agg_like(x, plain)", "pbf_agg_like(x, blocked)",
+		pbf_agg(y),                        "pbf_agg(y, 1000)",      "pbf_agg(y, 20000, 0.001)",      "pbf_agg(y, NULL, 0.001)",
+		"pbf_agg_like(y, plain)", "pbf_agg_like(y, blocked)",
+		state(x),                          "state(x, 1000)",        "state(x, 20000, 0.001)",        "state(x, NULL, 0.001)"}';
+	hash_forms text[] = '{pbf_agg_hash(h), "pbf_agg_hash(h, 1000)", "pbf_agg_hash(h, 20000, 0.001)", "pbf_agg_hash(h, NULL, 0.001)"}';
+	plain pbf = pbf_new_geometry(1, 3, 77777);
 	blocked pbf = pbf_new_geometry(3, 5, 64);
 	expected pbf[];
 	ok bool;
@@ -90,7 +91,7 @@ BEGIN
 	EXECUTE format('SELECT count(DISTINCT a[i]) FROM (SELECT %s AS a) s, generate_subscripts(a, 1) i', elements)
 		INTO distinct_elements;
 	expected := ARRAY[one_by_one(pbf_new(distinct_elements), elements), one_by_one(pbf_new(1000), elements),
-		one_by_one(pbf_new(1000, 0.001), elements), one_by_one(pbf_new(distinct_elements, 0.001), elements),
+		one_by_one(pbf_new(20000, 0.001), elements), one_by_one(pbf_new(distinct_elements, 0.001), elements),
 		one_by_one(plain, elements), one_by_one(blocked, elements)];
 	kind := (pbf_info(expected[1])).kind;
 	FOR i IN 1..cardinality(forms) LOOP
@@ -274,8 +275,8 @@ BEGIN
 		IF setting <> 'both' THEN
 			PERFORM set_config(setting, 'off', true);
 		END IF;
-		EXECUTE format('SELECT count(*), count(*) FILTER (WHERE f <> alone(a, b, NULL)), count(*) FILTER (WHERE g <> alone(a, b, 300))
-			FROM (SELECT a, b, pbf_agg(x) AS f, pbf_agg(x, 300) AS g FROM facts GROUP BY %s) s', how) INTO groups, wrong, shared;
+		EXECUTE format('SELECT count(*), count(*) FILTER (WHERE f <> alone(a, b, NULL)), count(*) FILTER (WHERE g <> alone(a, b, 20000))
+			FROM (SELECT a, b, pbf_agg(x) AS f, pbf_agg(x, 20000) AS g FROM facts GROUP BY %s) s', how) INTO groups, wrong, shared;
 		IF setting <> 'both' THEN
 			PERFORM set_config(setting, 'on', true);
 		END IF;
@@ -288,18 +289,19 @@ SELECT how, g.setting AS off, g.groups, g.wrong, g.shared AS wrong_with_capacity
 
 -- Many groups: in a hash table that stays in memory, in one that does not, and sorted.
 CREATE TABLE many AS
-	SELECT (i * 7919::bigint % 100000)::int AS g, i % 10 AS t, i AS x FROM generate_series(1, 300000) i;
+	SELECT (i * 7919::bigint % 100000)::int AS g, i % 10 AS t, (i % 1000) AS thousandth, i AS x FROM generate_series(1, 300000) i;
 ANALYZE many;
 CREATE TABLE grouped (aggregate text, how text, batches bool, groups bigint, digest text);
 -- Groups, and keeps how that was done and a digest of all the filters.
 CREATE PROCEDURE group_many() LANGUAGE plpgsql AS $$
 DECLARE
 	r grouped;
+	column_name text;
 	plan text;
 BEGIN
-	FOREACH r.aggregate IN ARRAY '{pbf_agg(x), "pbf_agg(x, 3)"}'::text[] LOOP
-		EXECUTE format('EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) CREATE TEMP TABLE made AS SELECT g, %s AS f FROM aggregates.many GROUP BY g',
-			r.aggregate) INTO plan;
+	FOR r.aggregate, column_name IN VALUES ('pbf_agg(x)', 'g'), ('pbf_agg(x, 3)', 'g'), ('pbf_agg(x, 20000)', 'thousandth') LOOP
+		EXECUTE format('EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) CREATE TEMP TABLE made AS SELECT %I AS g, %s AS f FROM aggregates.many GROUP BY 1',
+			column_name, r.aggregate) INTO plan;
 		r.how := substring(plan from '"Strategy": "(Hashed|Sorted)"');
 		r.batches := substring(plan from '"HashAgg Batches": (\d+)')::int > 1;
 		SELECT count(*), md5(string_agg(f::text, ',' ORDER BY g)) FROM made INTO r.groups, r.digest;
@@ -353,13 +355,13 @@ SELECT f.frame, sum(w.frames) AS frames, sum(w.wrong) AS wrong, string_agg(a.agg
 			'ORDER BY at RANGE BETWEEN 2 PRECEDING AND 1 PRECEDING',
 			'ORDER BY at GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE TIES'
 		]) WITH ORDINALITY f (frame, n),
-		unnest('{pbf_agg(x), "pbf_agg(x, 50)", "pbf_agg(x, NULL, 0.001)", "pbf_agg(x % 2 = 0)", "pbf_agg(ARRAY[x, id])", "pbf_agg(''w'' || x, 30)",
+		unnest('{pbf_agg(x), "pbf_agg(x, 50)", "pbf_agg(x, 20000)", "pbf_agg(x, NULL, 0.001)", "pbf_agg(x % 2 = 0)", "pbf_agg(ARRAY[x, id])", "pbf_agg(''w'' || x, 30)",
 			"pbf_agg_hash(x)", "pbf_agg_like(x, pbf_new(20, 0.1, ''plain''))", "pbf_union_agg(pbf_new(100) + x)",
 			"pbf_intersect_agg(pbf_new(100) + ARRAY[x, id % 7, 1])"}'::text[]) a (aggregate),
 		windows(a.aggregate, f.frame) w
 	GROUP BY f.n, f.frame ORDER BY f.n;
 SELECT w.* FROM windows('pbf_agg(x) FILTER (WHERE x > 20)', 'ORDER BY id') w;
--- A filter of more than half a megabyte is filled in another way.
+-- Large filters.
 SELECT f.frame, w.* FROM unnest(ARRAY['ORDER BY id', 'ORDER BY id ROWS BETWEEN 40 PRECEDING AND CURRENT ROW']) f (frame), windows('pbf_agg(x, 500000)', f.frame, 90) w;
 
 --
@@ -372,6 +374,7 @@ SELECT count(*) AS groups, count(*) FILTER (WHERE a <> b OR s <> b OR m <> b) AS
 			pbf_agg(x, 500000) AS la, state(x, 500000) AS ls, pbf_agg(x, 500000) AS lb
 		FROM readings GROUP BY 1) v;
 SELECT count(*) AS frames, count(*) FILTER (WHERE a <> s) AS wrong FROM (SELECT pbf_agg(x, 20) OVER w AS a, state(x, 20) OVER w AS s FROM readings WINDOW w AS (ORDER BY id)) v;
+SELECT count(*) AS frames, count(*) FILTER (WHERE a <> s) AS wrong FROM (SELECT pbf_agg(x, 20000) OVER w AS a, state(x, 20000) OVER w AS s FROM readings WINDOW w AS (ORDER BY id)) v;
 
 --
 -- Filters that are aggregated stay as they are: short, TOASTed, and in a variable
@@ -543,16 +546,22 @@ SELECT v.aggregate, v.source, s.* FROM (VALUES
 
 -- The state without a capacity is a set of hashes, written in ascending order.
 SELECT state_hash(x) FROM (VALUES (3), (0), (-1), (3), (256)) v (x);
--- It can be used like a filter everywhere: it counts as the filter that it would become.
-SELECT s @> 5 AS hit, s @> 5000 AS miss, s | pbf_build('{-1}'::int[]) @> -1 AS united, (s + 1000) @> 1000 AS added, s = f AS equal,
-	s::bytea::pbf = f AS as_bytea, pbf_fpr(s) = pbf_fpr(f) AS rate, pbf_reduce(s, 1) = pbf_reduce(f, 1) AS reduced
-	FROM (SELECT state(i) AS s, pbf_agg(i) AS f FROM generate_series(1, 100) i) v;
+-- A state can be used like a filter everywhere, right where it comes out of the aggregate: it counts as the filter that it would become.
+CREATE FUNCTION everywhere(state text, filter text, OUT hit bool, OUT miss bool, OUT hits bool, OUT many bool, OUT hash bool, OUT matching int[],
+		OUT united bool, OUT added bool, OUT equal bool, OUT as_text bool, OUT as_bytea bool, OUT rate bool, OUT reduced bool, OUT counted bool) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('SELECT s @> 5, s @> 5000, s && ''{0,7}''::int[], s @> numbers(1, 100), pbf_contains_hash(s, pbf_hash(9)), pbf_matching(s, ''{3,5000,4}''::int[]),
+		s | f = f, (s + 1000) = (f + 1000), s = f, s::text::pbf = f, s::bytea::pbf = f, pbf_fpr(s) = pbf_fpr(f), (s -> 1) = (f -> 1), pbf_info(s) = pbf_info(f)
+		FROM (SELECT %s AS s, %s AS f FROM generate_series(1, 100) i) v', state, filter)
+		INTO hit, miss, hits, many, hash, matching, united, added, equal, as_text, as_bytea, rate, reduced, counted;
+END $$;
+CREATE FUNCTION numbers(low int, high int) RETURNS int[] LANGUAGE sql AS 'SELECT ARRAY(SELECT generate_series(low, high))';
+SELECT e.* FROM (VALUES ('state(i)', 'pbf_agg(i)'), ('state(i, 1000)', 'pbf_agg(i, 1000)'), ('state(i, 20000)', 'pbf_agg(i, 20000)')) v (s, f), everywhere(s, f) e;
 SELECT count(*) AS groups, sum(n) AS rows FROM (SELECT count(*) AS n FROM (SELECT state(i) AS f FROM generate_series(1, 100) i
 	UNION ALL SELECT pbf_agg(i) FROM generate_series(1, 100) i UNION ALL SELECT state(i, 500000) FROM generate_series(1, 100) i
 	UNION ALL SELECT pbf_agg(i, 500000) FROM generate_series(1, 100) i) v GROUP BY f) v;
 
 -- States of aggregates that were called with other arguments meet as filters do: nothing is lost in any order.
-CREATE FUNCTION numbers(low int, high int) RETURNS int[] LANGUAGE sql AS 'SELECT ARRAY(SELECT generate_series(low, high))';
 CREATE TABLE states (n serial, s pbf, elements int[]);
 INSERT INTO states (s, elements)
 	SELECT (SELECT state(i) FROM unnest(e) i), e FROM numbers(1, 100) e UNION ALL
@@ -587,6 +596,9 @@ INSERT INTO large SELECT 2, state(x) FROM big WHERE x > 1040000;
 SELECT merge(s ORDER BY n) = (SELECT f FROM bounds WHERE bounds.n = 1100000) AS filter_and_set, merge(s::text::pbf ORDER BY n DESC) = (SELECT f FROM bounds WHERE bounds.n = 1100000) AS set_and_filter
 	FROM large;
 SELECT merge(l.s) = (SELECT f FROM bounds WHERE bounds.n = 1100000) AS two_filters FROM large l, generate_series(1, 2) i WHERE n = 1 OR i = 1;
+-- Ten sets together become a filter, with which more sets and filters are merged.
+SELECT merge(s ORDER BY n) = (SELECT f FROM bounds WHERE bounds.n = 1100000) AS ten_sets_and_more
+	FROM (SELECT x % 10 - 10 AS n, state(x) AS s FROM big GROUP BY 1 UNION ALL SELECT 3 - n, s FROM large) v;
 RESET max_parallel_workers_per_gather;
 
 -- When even the largest filter is too small, that is said. (This one is small, and full.)

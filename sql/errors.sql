@@ -162,11 +162,14 @@ INSERT INTO pairs VALUES
 CREATE FUNCTION a(w text) RETURNS pbf LANGUAGE sql AS 'SELECT a FROM pairs WHERE what = w';
 CREATE FUNCTION b(w text) RETURNS pbf LANGUAGE sql AS 'SELECT b FROM pairs WHERE what = w';
 SELECT format('%s(%s)', f, what), refusal(format('%s(a(%L), b(%L))', f, what, what)) FROM pairs,
-	unnest('{pbf_union,pbf_intersect,pbf_overlaps,pbf_disjoint,pbf_contains_filter,pbf_union_cardinality,pbf_intersection_cardinality,pbf_jaccard}'::text[])
+	unnest('{pbf_union,pbf_intersect,pbf_overlaps,pbf_disjoint,pbf_contains_filter,pbf_union_cardinality,
+			pbf_intersection_cardinality,pbf_jaccard}'::text[])
 		WITH ORDINALITY u (f, n)
 	ORDER BY what, n;
-SELECT what, refusal(format('(SELECT pbf_union_agg(f) FROM (SELECT a(%1$L) UNION ALL SELECT b(%1$L)) x (f))', what)) FROM pairs ORDER BY what;
-SELECT what, refusal(format('(SELECT pbf_intersect_agg(f) FROM (SELECT a(%1$L) UNION ALL SELECT b(%1$L)) x (f))', what)) FROM pairs ORDER BY what;
+SELECT what, refusal(format('(SELECT pbf_union_agg(f) FROM (SELECT a(%1$L) UNION ALL SELECT b(%1$L)) x (f))', what))
+	FROM pairs ORDER BY what;
+SELECT what, refusal(format('(SELECT pbf_intersect_agg(f) FROM (SELECT a(%1$L) UNION ALL SELECT b(%1$L)) x (f))',
+	what)) FROM pairs ORDER BY what;
 
 -- Elements of another kind.
 SELECT e, refusal(e) FROM unnest(ARRAY[
@@ -189,10 +192,13 @@ CREATE FUNCTION outside_calls() RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	p record;
 BEGIN
-	FOR p IN SELECT proname, string_agg('NULL::' || CASE t::regtype::text WHEN 'anycompatiblenonarray' THEN 'text' WHEN 'anycompatiblearray' THEN 'text[]'
+	FOR p IN SELECT proname, string_agg('NULL::' ||
+		CASE t::regtype::text WHEN 'anycompatiblenonarray' THEN 'text' WHEN 'anycompatiblearray' THEN 'text[]'
 					ELSE t::regtype::text END, ', ' ORDER BY n) AS args
-			FROM pg_proc JOIN pg_depend ON objid = pg_proc.oid AND classid = 'pg_proc'::regclass, unnest(proargtypes::oid[]) WITH ORDINALITY u (t, n)
-			WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pbf') AND prokind = 'f' AND proname ~ '_(trans|combine|final)$'
+			FROM pg_proc JOIN pg_depend ON objid = pg_proc.oid AND classid = 'pg_proc'::regclass,
+				unnest(proargtypes::oid[]) WITH ORDINALITY u (t, n)
+			WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pbf') AND prokind = 'f'
+				AND proname ~ '_(trans|combine|final)$'
 			GROUP BY pg_proc.oid, proname LOOP
 		RETURN NEXT refusal(format('%s(%s)', p.proname, p.args));
 	END LOOP;
@@ -204,11 +210,14 @@ SELECT DISTINCT outside_calls();
 \pset tuples_only off
 -- The limits themselves are in range.
 SELECT e, length((pbf_new(capacity, fpr, layout))::text) < 400000 AS fine FROM (VALUES
-	('no elements', 0::float8, 0.01::float8, 'auto'), ('lowest rate', 100, 1e-15, 'auto'), ('lowest rate, blocked', 100, 1e-15, 'blocked'),
+	('no elements', 0::float8, 0.01::float8, 'auto'), ('lowest rate', 100, 1e-15, 'auto'),
+	('lowest rate, blocked', 100, 1e-15, 'blocked'),
 	('highest rate', 100, 0.9999999999999999, 'auto'), ('highest rate, plain', 100, 0.9999999999999999, 'plain'),
-	('highest rate, much', 1e9, 0.9999999999999999, 'auto'), ('denormal', 5e-324, 0.5, 'auto')) v (e, capacity, fpr, layout);
+	('highest rate, much', 1e9, 0.9999999999999999, 'auto'), ('denormal', 5e-324, 0.5, 'auto')) v (e, capacity, fpr,
+	layout);
 -- Filters that cannot meet have an order, and a geometry to compare.
-SELECT what, count(*) FILTER (WHERE a = b), count(*) FILTER (WHERE a < b OR a > b) FROM pairs GROUP BY what ORDER BY what;
+SELECT what, count(*) FILTER (WHERE a = b), count(*) FILTER (WHERE a < b OR a > b) FROM pairs GROUP BY what
+	ORDER BY what;
 SELECT pbf_same_geometry(a, b) FROM pairs WHERE what = 'layout';
 
 -- The setting.

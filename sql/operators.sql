@@ -14,7 +14,8 @@ SELECT am.amname, opc.opcname, amvalidate(opc.oid)
 	ORDER BY 1, 2;
 
 -- All operators; the commutator of each takes the same types the other way round.
-SELECT o.oprname AS name, o.oprleft::regtype AS left_type, o.oprright::regtype AS right_type, o.oprresult::regtype AS result,
+SELECT o.oprname AS name, o.oprleft::regtype AS left_type, o.oprright::regtype AS right_type,
+		o.oprresult::regtype AS result,
 		c.oprname AS commutator, n.oprname AS negator, o.oprrest AS restrict, o.oprjoin AS "join",
 		o.oprcanhash AS hash, o.oprcanmerge AS merge,
 		c.oprname IS NULL OR (c.oprleft, c.oprright, c.oprcom) = (o.oprright, o.oprleft, o.oid) AS sound
@@ -69,7 +70,8 @@ BEGIN
 END $$;
 -- Abbreviations: words @> 'alice' is written as it would be with a column of that name.
 CREATE FUNCTION with_filters(expr text) RETURNS text LANGUAGE sql AS $$
-	SELECT try(regexp_replace(expr, '\m(' || (SELECT string_agg(name, '|') FROM filters) || ')\M', 'filter(''\1'')', 'g'))
+	SELECT try(regexp_replace(expr, '\m(' || (SELECT string_agg(name, '|') FROM filters) || ')\M', 'filter(''\1'')',
+		'g'))
 $$;
 
 \pset format unaligned
@@ -353,8 +355,10 @@ WITH p AS MATERIALIZED (
 	SELECT a.f AS a, b.f AS b FROM unnest('{1,2,3,5}'::int[]) n, unnest('{3,5,8}'::int[]) m, generate_series(1, 12) i,
 		LATERAL (SELECT pbf_new_geometry(n, 8, 64) + i + (i + 1) AS f) a,
 		LATERAL (SELECT pbf_new_geometry(m, 5, 64) + 6 AS f) b)
-SELECT count(*) AS pairs, count(*) FILTER (WHERE a && b) > 0 AS some_overlap, count(*) FILTER (WHERE a !&& b) > 0 AS some_do_not,
-		count(*) FILTER (WHERE (a && b) <> (b && a)) AS overlap, count(*) FILTER (WHERE (a !&& b) = (a && b)) AS disjoint,
+SELECT count(*) AS pairs, count(*) FILTER (WHERE a && b) > 0 AS some_overlap,
+		count(*) FILTER (WHERE a !&& b) > 0 AS some_do_not,
+		count(*) FILTER (WHERE (a && b) <> (b && a)) AS overlap,
+		count(*) FILTER (WHERE (a !&& b) = (a && b)) AS disjoint,
 		count(*) FILTER (WHERE a | b <> b | a) AS "union", count(*) FILTER (WHERE (a & b) <> (b & a)) AS intersection
 	FROM p;
 
@@ -368,7 +372,8 @@ WITH v AS MATERIALIZED (
 		UNION ALL SELECT pbf_new_geometry(1, 3, 20) + i FROM generate_series(1, 9) i) x)
 SELECT count(*) AS pairs,
 		count(*) FILTER (WHERE (a.f < b.f)::int + (a.f = b.f)::int + (a.f > b.f)::int <> 1) AS trichotomy,
-		count(*) FILTER (WHERE (a.f <= b.f) = (a.f > b.f) OR (a.f >= b.f) = (a.f < b.f) OR (a.f <> b.f) = (a.f = b.f)) AS negators,
+		count(*) FILTER (WHERE (a.f <= b.f) = (a.f > b.f) OR (a.f >= b.f) = (a.f < b.f)
+		OR (a.f <> b.f) = (a.f = b.f)) AS negators,
 		count(*) FILTER (WHERE (a.f < b.f) <> (b.f > a.f) OR (a.f <= b.f) <> (b.f >= a.f)) AS commutators,
 		count(*) FILTER (WHERE sign(pbf_cmp(a.f, b.f)) <> (a.f > b.f)::int - (a.f < b.f)::int) AS cmp,
 		count(*) FILTER (WHERE a.n = b.n AND a.f <> b.f) AS reflexive,
@@ -406,7 +411,8 @@ SELECT e, with_filters(e) FROM unnest(ARRAY[
 \pset format aligned
 \pset tuples_only off
 \pset null 'NULL'
-PREPARE contains AS SELECT f @> $1 AS contains, f + $1 = f AS "add", $1 <@ f AS contained FROM filters WHERE name = 'words';
+PREPARE contains AS SELECT f @> $1 AS contains, f + $1 = f AS "add", $1 <@ f AS contained FROM filters
+	WHERE name = 'words';
 SELECT parameter_types FROM pg_prepared_statements WHERE name = 'contains';
 EXECUTE contains('alice');
 EXECUTE contains('dave');
@@ -425,7 +431,8 @@ RESET plan_cache_mode;
 DEALLOCATE ALL;
 
 CREATE TABLE people (id int, name text, short varchar(10), fixed char(10), tags text[]);
-INSERT INTO people SELECT i, n, n, n, ARRAY[n, n || i] FROM unnest('{alice,bob,carol,dave,erin,NULL}'::text[]) WITH ORDINALITY u (n, i);
+INSERT INTO people SELECT i, n, n, n, ARRAY[n, n || i]
+	FROM unnest('{alice,bob,carol,dave,erin,NULL}'::text[]) WITH ORDINALITY u (n, i);
 SELECT id, f @> p.name AS name, p.short <@ f AS short, f @> p.fixed AS fixed, f @> tags AS "all", f && tags AS "any"
 	FROM people p, filters WHERE filters.name = 'words' ORDER BY id;
 -- The same, the filter being a constant; with statistics, which the planner tries it on.
@@ -442,7 +449,8 @@ SELECT array_agg(id ORDER BY id) FROM people WHERE pbf_contains_any(:'words', ta
 SELECT array_agg(id ORDER BY id) FROM people WHERE NULL::pbf @> name;
 SELECT array_agg(id ORDER BY id) FROM people WHERE :'words'::pbf @> id;
 -- A filter as a join condition.
-SELECT p.id, array_agg(f.name ORDER BY f.name) FROM people p JOIN filters f ON f.f @> p.name AND f.name IN ('words', 'nothing', 'letters')
+SELECT p.id, array_agg(f.name ORDER BY f.name) FROM people p
+	JOIN filters f ON f.f @> p.name AND f.name IN ('words', 'nothing', 'letters')
 	GROUP BY p.id ORDER BY p.id;
 
 -- The planner's estimate is near the truth: constant filter of one in a hundred, one in three, nothing.
@@ -461,7 +469,8 @@ SELECT pbf_build('{1,2,3}'::int[]) AS digits \gset
 SELECT estimated_rows(format('SELECT FROM numbers WHERE %L::pbf @> i', :'some')) BETWEEN 10 AND 400 AS some,
 	estimated_rows(format('SELECT FROM numbers WHERE i <@ %L::pbf', :'third')) BETWEEN 2000 AND 5000 AS third,
 	estimated_rows(format('SELECT FROM numbers WHERE %L::pbf @> digit', :'digits')) BETWEEN 2500 AND 3500 AS digits,
-	estimated_rows(format('SELECT FROM numbers WHERE pbf_contains(%L::pbf, digit)', :'digits')) BETWEEN 2500 AND 3500 AS by_function,
+	estimated_rows(format('SELECT FROM numbers WHERE pbf_contains(%L::pbf, digit)', :'digits')) BETWEEN 2500
+	AND 3500 AS by_function,
 	estimated_rows(format('SELECT FROM numbers WHERE %L::pbf @> i', pbf_new(100))) BETWEEN 1 AND 100 AS "nothing",
 	estimated_rows('SELECT FROM numbers WHERE NULL::pbf @> i') <= 1 AS "null",
 	estimated_rows('SELECT FROM numbers, filters WHERE f @> i') BETWEEN 100 AND 10000 AS "join";
@@ -470,7 +479,8 @@ SELECT estimated_rows(format('SELECT FROM numbers WHERE %L::pbf @> i', :'some'))
 CREATE DOMAIN word_filter AS pbf CHECK (VALUE @> 'alice');
 SELECT :'words'::word_filter @> 'bob' AS member, :'words'::word_filter + 'dave' @> 'dave' AS added;
 SELECT (pbf_new_geometry(1, 30, 64) + 'bob')::word_filter;
-CREATE TABLE checked (allowed word_filter, name text CHECK (name <> ''), ok bool GENERATED ALWAYS AS (allowed @> name) STORED,
+CREATE TABLE checked (allowed word_filter, name text CHECK (name <> ''),
+	ok bool GENERATED ALWAYS AS (allowed @> name) STORED,
 	CHECK (allowed @> name));
 CREATE INDEX ON checked (name) WHERE allowed @> name;
 CREATE INDEX ON checked ((allowed && ARRAY['bob', name]));
@@ -492,7 +502,8 @@ BEGIN
 	END LOOP;
 	RETURN result;
 END $$;
-SELECT in_sql(f, 'alice'), in_sql(f, 'dave'), in_plpgsql(f, 'carol', 'dave', 'bob', 'dave') FROM filters WHERE name = 'words';
+SELECT in_sql(f, 'alice'), in_sql(f, 'dave'), in_plpgsql(f, 'carol', 'dave', 'bob', 'dave') FROM filters
+	WHERE name = 'words';
 
 --
 -- Beside other extensions: their expressions resolve as they do without pbf, and ours as they do without them.
@@ -585,7 +596,8 @@ INSERT INTO expressions VALUES
     Use the text by which its values compare, for example lower(x)::text.$$),
 	('citext', $$words @> 'Alice'::citext::text$$, 'false');
 
-CREATE FUNCTION mismatches(OUT needs text, OUT expr text, OUT expected text, OUT result text) RETURNS SETOF record LANGUAGE sql
+CREATE FUNCTION mismatches(OUT needs text, OUT expr text, OUT expected text, OUT result text) RETURNS SETOF record
+	LANGUAGE sql
 	SET search_path = operators, public AS $$
 	SELECT e.needs, e.expr, e.expected, r FROM expressions e, with_filters(e.expr) r
 		WHERE (e.needs IS NULL OR e.needs IN (SELECT extname FROM pg_extension)) AND e.expected IS DISTINCT FROM r

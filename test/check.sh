@@ -186,9 +186,12 @@ isolation()
 # tap FILE: one TAP test, which makes its own servers.
 tap()
 {
+	local rc=0
 	stage_settings "$W/stage" >"$W/tap.conf"
 	as_server env TEMP_CONFIG="$W/tap.conf" make -s -C "$W/src" installcheck with_llvm=no REGRESS= ISOLATION= \
-		PROVE_TESTS="$1"
+		PROVE_TESTS="$1" || rc=$?
+	[ "$rc" = 0 ] || tail -n 60 "$W/src/tmp_check/log/regress_log_"*
+	return "$rc"
 }
 
 # script FILE: one of test/checks, in a database of its own that has the extension.
