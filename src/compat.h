@@ -22,4 +22,31 @@
 #include "varatt.h"
 #endif
 
+/* Old snapshots: gone in 17. */
+#if PG_VERSION_NUM < 170000
+#define pbf_test_for_old_snapshot(snapshot, relation, page) TestForOldSnapshot(snapshot, relation, page)
+#else
+#define pbf_test_for_old_snapshot(snapshot, relation, page) ((void) 0)
+#endif
+
+/* EXPLAIN ANALYZE counts searches from 18 on. */
+#if PG_VERSION_NUM >= 180000
+#define pbf_count_index_search(scan) \
+	do \
+	{ \
+		if ((scan)->instrument) \
+			(scan)->instrument->nsearches++; \
+	} while (0)
+#define pbf_vacuum_delay_point() vacuum_delay_point(false)
+#else
+#define pbf_count_index_search(scan) ((void) 0)
+#define pbf_vacuum_delay_point() vacuum_delay_point()
+#endif
+
+#if PG_VERSION_NUM >= 170000
+#define pbf_estimate_array_length(root, expr) estimate_array_length(root, (Node *) lsecond((expr)->args))
+#else
+#define pbf_estimate_array_length(root, expr) ((void) (root), estimate_array_length((Node *) lsecond((expr)->args)))
+#endif
+
 #endif

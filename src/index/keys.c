@@ -1,0 +1,77 @@
+/*
+ * keys.c: from values to keys.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/relscan.h"
+#include "utils/lsyscache.h"
+
+#include "index/keys.h"
+
+void
+pbfidx_init_hasher(PbfidxHasher *hasher, Relation index, int column, Oid type, MemoryContext mcxt)
+{
+	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(index), column);
+
+	memset(hasher, 0, sizeof(*hasher));
+	hasher->column = column;
+	hasher->collation = index->rd_indcollation[column];
+	if (OidIsValid(index_getprocid(index, column + 1, PBFIDX_HASH_PROC)))
+	{
+		hasher->own = true;
+		fmgr_info_copy(&hasher->function, index_getprocinfo(index, column + 1, PBFIDX_HASH_PROC), mcxt);
+		return;
+	}
+	if (!OidIsValid(type) || get_typtype(type) == TYPTYPE_PSEUDO)
+		type = att->atttypid;
+	pbf_hasher_init(&hasher->value, type, hasher->collation, PBF_ENUM_BY_OID, mcxt);
+}
+
+PbfidxHasher *
+pbfidx_hashers(Relation index, MemoryContext mcxt)
+{
+	int n = IndexRelationGetNumberOfKeyAttributes(index);
+	PbfidxHasher *hashers = MemoryContextAlloc(mcxt, n * sizeof(PbfidxHasher));
+
+	for (int i = 0; i < n; i++)
+		pbfidx_init_hasher(&hashers[i], index, i, InvalidOid, mcxt);
+	return hashers;
+}
+
+bool
+pbfidx_uses_server_hash(const PbfidxHasher *hashers, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (hashers[i].own || hashers[i].value.kind >= PBF_KIND_ARRAY)
+			return true;
+	}
+	return false;
+}
+
+uint64
+pbfidx_value_key(PbfidxHasher *hasher, Datum value)
+{
+	uint64 hash;
+
+	if (hasher->own)
+		hash = (uint64) DatumGetInt64(
+			FunctionCall2Coll(&hasher->function, hasher->collation, value, Int64GetDatum(0)));
+	else
+		hash = pbf_hash_value(&hasher->value, value);
+	return pbfidx_column_key(hasher->column, hash);
+}
+
+int
+pbfidx_row_keys(PbfidxHasher *hashers, int columns, bool row_key, const Datum *values, const bool *isnull,
+				uint64 *keys)
+{
+	int n = 0;
+
+	for (int i = 0; i < columns; i++)
+		keys[n++] = isnull[i] ? pbfidx_null_key(i) : pbfidx_value_key(&hashers[i], values[i]);
+	if (row_key)
+		keys[n++] = PBFIDX_ROW_KEY_VALUE;
+	return n;
+}

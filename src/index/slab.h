@@ -1,0 +1,105 @@
+/*
+ * slab.h: one page of a slab: where a key's bits are, testing and setting them. See layout.h.
+ */
+#ifndef PBF_INDEX_SLAB_H
+#define PBF_INDEX_SLAB_H
+
+#include "core/position.h"
+#include "index/layout.h"
+
+#define PBFIDX_MAX_PARTS 8
+#define PBFIDX_SCALAR_PARTS 8 /* 8 parts of 64 bits: best from 9 bits a key on */
+
+/* The place of a key in a slab: page of the slab, and in it one row of each part. */
+typedef struct PbfidxPlace
+{
+	uint32 block;
+	uint16 rows[PBFIDX_MAX_PARTS];
+} PbfidxPlace;
+
+/* The columns of one row; bit c is column c. */
+typedef struct PbfidxMask
+{
+	uint64 words[PBFIDX_MASK_WORDS];
+} PbfidxMask;
+
+/* Keys of the two levels are mixed differently: a collision in one must say nothing about the other. */
+static inline uint64
+pbfidx_level_key(uint64 key, int level)
+{
+	return level == PBFIDX_LEAF ? key : key ^ UINT64CONST(0xd6e8feb86659fd93);
+}
+
+/* Part i of a matrix of `parts` parts takes rows i * n .. (i + 1) * n - 1, n = PBFIDX_ROWS / parts. */
+static inline void
+pbfidx_locate(uint64 key, int level, uint32 blocks, int parts, PbfidxPlace *place)
+{
+	uint64 k = pbfidx_level_key(key, level);
+	uint64 positions = pbf_positions_of(k);
+	int bits = PBFIDX_ROWS / parts;
+	int shift = __builtin_ctz(bits);
+
+	place->block = pbf_block_of(k, blocks);
+	for (int i = 0; i < parts; i++, positions >>= shift)
+		place->rows[i] = (uint16) (i * bits + (positions & (bits - 1)));
+}
+
+static inline uint64
+pbfidx_load_word(const uint8 *p)
+{
+	uint64 v;
+
+	memcpy(&v, p, sizeof(v));
+#ifdef WORDS_BIGENDIAN
+	v = __builtin_bswap64(v);
+#endif
+	return v;
+}
+
+/* The AND of a key's rows. */
+static inline void
+pbfidx_probe(const uint8 *matrix, const PbfidxPlace *place, int parts, PbfidxMask *mask)
+{
+	memset(mask, 0xff, sizeof(*mask));
+	for (int i = 0; i < parts; i++)
+	{
+		const uint8 *row = matrix + place->rows[i] * PBFIDX_ROW_BYTES;
+
+		for (int w = 0; w < (int) PBFIDX_MASK_WORDS; w++)
+			mask->words[w] &= pbfidx_load_word(row + 8 * w);
+	}
+	if (PBFIDX_COLUMNS % 64 != 0)
+		mask->words[PBFIDX_MASK_WORDS - 1] &= (UINT64CONST(1) << (PBFIDX_COLUMNS % 64)) - 1;
+}
+
+static inline void
+pbfidx_prefetch(const uint8 *matrix, const PbfidxPlace *place, int parts)
+{
+	for (int i = 0; i < parts; i++)
+		__builtin_prefetch(matrix + place->rows[i] * PBFIDX_ROW_BYTES);
+}
+
+static inline bool
+pbfidx_test(const uint8 *matrix, const PbfidxPlace *place, int parts, int column)
+{
+	uint8 all = 0xff;
+
+	for (int i = 0; i < parts; i++)
+		all &= matrix[place->rows[i] * PBFIDX_ROW_BYTES + column / 8];
+	return (all >> (column % 8)) & 1;
+}
+
+static inline void
+pbfidx_set(uint8 *matrix, const PbfidxPlace *place, int parts, int column)
+{
+	for (int i = 0; i < parts; i++)
+		matrix[place->rows[i] * PBFIDX_ROW_BYTES + column / 8] |= (uint8) (1 << (column % 8));
+}
+
+static inline bool
+pbfidx_mask_test(const PbfidxMask *mask, int column)
+{
+	return (mask->words[column / 64] >> (column % 64)) & 1;
+}
+
+#endif
