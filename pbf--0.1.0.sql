@@ -1288,6 +1288,7 @@ CREATE AGGREGATE pbf_intersect_agg(pbf) (
 COMMENT ON AGGREGATE pbf_intersect_agg(pbf) IS
 	'intersection of filters, NULLs left out; empty filter if there was no row';
 
+
 ---- the index access method ----
 
 CREATE FUNCTION pbfidx_handler(internal) RETURNS index_am_handler
@@ -1528,3 +1529,26 @@ CREATE OPERATOR CLASS tid_ops DEFAULT FOR TYPE tid USING pbfidx FAMILY tid_ops A
 	OPERATOR 1 =;
 COMMENT ON OPERATOR CLASS tid_ops USING pbfidx IS 'equality of tid';
 
+
+CREATE FUNCTION pbfidx_stats(index regclass, OUT heap_pages bigint, OUT pages_per_range int, OUT ranges bigint, OUT leaf_slabs bigint,
+	OUT upper_slabs bigint, OUT index_pages bigint, OUT keys float8, OUT bits_per_key float8, OUT leaf_fill float8,
+	OUT upper_fill float8, OUT overfull_slabs bigint, OUT est_false_positive_rate float8, OUT est_false_pages float8)
+	AS 'MODULE_PATHNAME', 'pbfidx_stats' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pbfidx_stats(regclass) IS
+	'size, fill and estimated false positive rate (of a range) of a pbfidx index, from one page of each slab; est_false_pages: heap pages a look-up reads in vain; for the owner or a member of pg_stat_scan_tables';
+
+CREATE FUNCTION pbfidx_slabs(index regclass, OUT level int, OUT slab bigint, OUT start_block bigint, OUT blocks int, OUT columns int,
+	OUT fill float8, OUT est_fpr float8) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'pbfidx_slabs' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pbfidx_slabs(regclass) IS
+	'the slabs of a pbfidx index: level 0 leaf, 1 upper; columns: those that have bits; for the owner or a member of pg_stat_scan_tables';
+
+CREATE FUNCTION pbfidx_check(index regclass, heapallindexed boolean = true) RETURNS void
+	AS 'MODULE_PATHNAME', 'pbfidx_check' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pbfidx_check(regclass, boolean) IS
+	'checks the structure of a pbfidx index and, with heapallindexed, that every row is in it; raises index_corrupted naming the row; for the owner or a member of pg_stat_scan_tables';
+
+CREATE FUNCTION pbfidx_resummarize(index regclass, first_heap_page bigint = 0, last_heap_page bigint = NULL) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'pbfidx_resummarize' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION pbfidx_resummarize(regclass, bigint, bigint) IS
+	'rebuilds the slabs of these heap pages (0 to 4294967294; NULL: to the end) from the rows that are there now; returns how many; writers are not blocked; for the owner';

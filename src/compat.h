@@ -49,4 +49,10 @@
 #define pbf_estimate_array_length(root, expr) ((void) (root), estimate_array_length((Node *) lsecond((expr)->args)))
 #endif
 
+#if PG_VERSION_NUM >= 160000
+#define pbf_owns_relation(oid) object_ownercheck(RelationRelationId, oid, GetUserId())
+#else
+#define pbf_owns_relation(oid) pg_class_ownercheck(oid, GetUserId())
+#endif
+
 #endif

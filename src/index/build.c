@@ -258,7 +258,7 @@ pbfidx_build(Relation heap, Relation index, IndexInfo *info)
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
 	index->rd_amcache = NULL; /* of another file */
-	b.scan = pbfidx_begin_heapscan(heap, index, info, RelationGetIndexPredicate(index) != NIL, false);
+	b.scan = pbfidx_begin_heapscan(heap, index, info, RelationGetIndexPredicate(index) != NIL, PBFIDX_BUILD);
 	b.slab = pbfidx_new_slab_keys(true);
 	meta = freeze_options(heap, index, b.heap_blocks > 0 ? sample_page_keys(&b) : 0);
 	b.pages_per_range = meta->pages_per_range;

@@ -31,7 +31,8 @@
 #include "index/heapscan.h"
 
 PbfidxHeapScan *
-pbfidx_begin_heapscan(Relation heap, Relation index, IndexInfo *info, bool row_key, bool rebuild)
+pbfidx_begin_heapscan(Relation heap, Relation index, IndexInfo *info, bool row_key,
+					   PbfidxScanPurpose purpose)
 {
 	PbfidxHeapScan *scan = palloc0(sizeof(PbfidxHeapScan));
 
@@ -40,7 +41,7 @@ pbfidx_begin_heapscan(Relation heap, Relation index, IndexInfo *info, bool row_k
 	scan->hashers = pbfidx_hashers(index, CurrentMemoryContext);
 	scan->columns = IndexRelationGetNumberOfKeyAttributes(index);
 	scan->row_key = row_key;
-	scan->rebuild = rebuild;
+	scan->purpose = purpose;
 	scan->strategy = GetAccessStrategy(BAS_BULKREAD);
 	scan->oldest_xmin = GetOldestNonRemovableTransactionId(heap);
 	scan->estate = CreateExecutorState();
@@ -109,6 +110,8 @@ take_keys(PbfidxHeapScan *scan, HeapTuple tuple)
 	{
 		FormIndexDatum(scan->info, scan->slot, scan->estate, values, isnull);
 		scan->n += pbfidx_row_keys(scan->hashers, scan->columns, scan->row_key, values, isnull, scan->keys + scan->n);
+		scan->offsets[scan->versions] = ItemPointerGetOffsetNumber(&tuple->t_self);
+		scan->ends[scan->versions++] = scan->n;
 	}
 	ExecClearTuple(scan->slot);
 	MemoryContextSwitchTo(old);
@@ -122,31 +125,51 @@ typedef enum Version
 	GIVE_UP /* a rebuild cannot go on */
 } Version;
 
+static Version
+classify_for_rebuild(PbfidxHeapScan *scan, HeapTuple tuple, bool live)
+{
+	bool evaluates = scan->info->ii_Expressions != NIL || scan->info->ii_Predicate != NIL;
+
+	if (!has_external_key(scan, tuple))
+		return evaluates && !live ? GIVE_UP : TAKE;
+	/* An expression may do anything, so it cannot run under the lock. */
+	if (evaluates || !live)
+		return GIVE_UP;
+	take_keys(scan, tuple);
+	return TAKEN;
+}
+
+/* A row is certainly in the index when its inserter has committed, or is we ourselves. */
+static Version
+classify_for_check(PbfidxHeapScan *scan, HeapTuple tuple, HTSV_Result state)
+{
+	bool ours = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
+	bool evaluates = scan->info->ii_Expressions != NIL || scan->info->ii_Predicate != NIL;
+
+	if (state == HEAPTUPLE_INSERT_IN_PROGRESS && !ours)
+		return SKIP;
+	if (state != HEAPTUPLE_LIVE && !ours && (evaluates || has_external_key(scan, tuple)))
+		return SKIP;
+	return TAKE;
+}
+
 /* What to do with one version; the buffer is locked. */
 static Version
 classify(PbfidxHeapScan *scan, HeapTuple tuple, Buffer buffer)
 {
 	TransactionId dead_after = InvalidTransactionId;
 	HTSV_Result state = HeapTupleSatisfiesVacuumHorizon(tuple, buffer, &dead_after);
-	bool evaluates = scan->info->ii_Expressions != NIL || scan->info->ii_Predicate != NIL;
+	bool gone = state == HEAPTUPLE_RECENTLY_DEAD && TransactionIdPrecedes(dead_after, scan->oldest_xmin);
 
 	if (state == HEAPTUPLE_DEAD)
 		return SKIP; /* its inserter aborted */
 	if (state == HEAPTUPLE_LIVE)
 		scan->live++;
-	if (!scan->rebuild)
-	{
-		bool gone = state == HEAPTUPLE_RECENTLY_DEAD && TransactionIdPrecedes(dead_after, scan->oldest_xmin);
-
-		return gone && has_external_key(scan, tuple) ? SKIP : TAKE;
-	}
-	if (!has_external_key(scan, tuple))
-		return evaluates && state != HEAPTUPLE_LIVE ? GIVE_UP : TAKE;
-	/* An expression may do anything, so it cannot run under the lock. */
-	if (evaluates || state != HEAPTUPLE_LIVE)
-		return GIVE_UP;
-	take_keys(scan, tuple);
-	return TAKEN;
+	if (scan->purpose == PBFIDX_REBUILD)
+		return classify_for_rebuild(scan, tuple, state == HEAPTUPLE_LIVE);
+	if (scan->purpose == PBFIDX_CHECK)
+		return classify_for_check(scan, tuple, state);
+	return gone && has_external_key(scan, tuple) ? SKIP : TAKE;
 }
 
 bool
@@ -159,7 +182,7 @@ pbfidx_scan_block(PbfidxHeapScan *scan, BlockNumber block)
 	OffsetNumber last;
 	bool possible = true;
 
-	scan->n = 0;
+	scan->n = scan->versions = 0;
 	tuple.t_tableOid = RelationGetRelid(scan->heap);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);

@@ -4,10 +4,18 @@
 #ifndef PBF_INDEX_HEAPSCAN_H
 #define PBF_INDEX_HEAPSCAN_H
 
+#include "access/htup_details.h"
 #include "executor/tuptable.h"
 #include "nodes/execnodes.h"
 
 #include "index/keys.h"
+
+typedef enum PbfidxScanPurpose
+{
+	PBFIDX_BUILD,
+	PBFIDX_REBUILD, /* nothing that may fail is tried: see pbfidx_scan_block */
+	PBFIDX_CHECK	/* only versions that must be in the index by now, and whose keys are certainly to be had */
+} PbfidxScanPurpose;
 
 typedef struct PbfidxHeapScan
 {
@@ -16,7 +24,7 @@ typedef struct PbfidxHeapScan
 	PbfidxHasher *hashers;
 	int columns;
 	bool row_key;
-	bool rebuild; /* nothing that may fail is tried: see pbfidx_scan_block */
+	PbfidxScanPurpose purpose;
 	BufferAccessStrategy strategy;
 	TransactionId oldest_xmin;
 
@@ -31,16 +39,19 @@ typedef struct PbfidxHeapScan
 	uint64 *keys;
 	int n;
 	int room;
+	OffsetNumber offsets[MaxHeapTuplesPerPage]; /* of the versions that keys were taken from, */
+	int ends[MaxHeapTuplesPerPage];				/* and where the keys of each end */
+	int versions;
 	int64 live; /* live rows so far, all blocks */
 } PbfidxHeapScan;
 
 /* Ready to scan; an active snapshot is needed for expressions and predicates. */
 extern PbfidxHeapScan *pbfidx_begin_heapscan(Relation heap, Relation index, IndexInfo *info, bool row_key,
-											 bool rebuild);
+											 PbfidxScanPurpose purpose);
 extern void pbfidx_end_heapscan(PbfidxHeapScan *scan);
 
 /*
- * Leaves in scan->keys the keys of all versions on the block that some snapshot could see. With `rebuild`, false
+ * Leaves in scan->keys the keys of all versions on the block that some snapshot could see. A rebuild gets false
  * if a version that is not live would need its TOAST, an expression or a predicate: these may fail, and a
  * rebuild must not.
  */
