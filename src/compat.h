@@ -55,4 +55,13 @@
 #define pbf_owns_relation(oid) pg_class_ownercheck(oid, GetUserId())
 #endif
 
+/* Workers for building an index: from 17 on the server asks for any access method. */
+#if PG_VERSION_NUM >= 170000
+#define pbf_index_workers(heap, index, info) ((info)->ii_ParallelWorkers)
+#else
+#define pbf_index_workers(heap, index, info) \
+	((void) (info), IsNormalProcessingMode() \
+		? plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index)) : 0)
+#endif
+
 #endif

@@ -6,8 +6,12 @@
 
 #include "access/genam.h"
 #include "nodes/execnodes.h"
+#include "storage/dsm.h"
+#include "storage/shm_toc.h"
 
 extern IndexBuildResult *pbfidx_build(Relation heap, Relation index, IndexInfo *info);
+/* Main function of a worker of a parallel build; found by its name. */
+extern PGDLLEXPORT void pbfidx_parallel_build(dsm_segment *segment, shm_toc *toc);
 extern void pbfidx_buildempty(Relation index);
 
 #endif

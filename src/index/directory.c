@@ -76,7 +76,7 @@ pbfidx_lock_slab_page(Relation index, PbfidxSlabId id, PbfidxExtent extent, uint
 static void
 extend_to(Relation index, ForkNumber fork, BlockNumber blocks)
 {
-	bool lock = !RELATION_IS_LOCAL(index);
+	bool lock = !RelationUsesLocalBuffers(index); /* not RELATION_IS_LOCAL: a parallel build is not */
 
 	if (RelationGetNumberOfBlocksInFork(index, fork) >= blocks)
 		return;
@@ -332,7 +332,8 @@ take(PbfidxMeta *meta, const PbfidxAllocation *a)
 	meta->generation = Max(meta->generation, a->extent.generation);
 	if (a->free_slot < 0)
 	{
-		meta->hwm = a->extent.start + a->extent.blocks;
+		/* The workers of a parallel build publish in any order. */
+		meta->hwm = Max(meta->hwm, a->extent.start + a->extent.blocks);
 		return;
 	}
 	meta->free[a->free_slot].start += a->extent.blocks;

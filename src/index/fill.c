@@ -3,6 +3,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -156,16 +158,31 @@ pbfidx_collect_slab(PbfidxSlabKeys *s, PbfidxHeapScan *scan, uint32 leaf, uint32
 	return true;
 }
 
+void
+pbfidx_add_to_mean(PbfidxMean *m, double keys)
+{
+	if (keys <= 0)
+		return;
+	m->sum += pow(keys, PBFIDX_MEAN_POWER);
+	m->n++;
+}
+
+double
+pbfidx_mean(const PbfidxMean *m)
+{
+	return m->n > 0 ? pow(m->sum / m->n, 1.0 / PBFIDX_MEAN_POWER) : 0;
+}
+
 double
 pbfidx_mean_range_keys(const PbfidxSlabKeys *s)
 {
 	/* The last range may be at the heap's end, and not full yet. */
 	int full = s->ranges > 1 ? s->ranges - 1 : s->ranges;
-	int used = 0;
+	PbfidxMean m = {0, 0};
 
 	for (int range = 0; range < full; range++)
-		used += s->end[range] > (range > 0 ? s->end[range - 1] : 0);
-	return used > 0 ? (double) s->end[full - 1] / used : 0;
+		pbfidx_add_to_mean(&m, s->end[range] - (range > 0 ? s->end[range - 1] : 0));
+	return pbfidx_mean(&m);
 }
 
 double

@@ -23,6 +23,22 @@ extern void pbfidx_free_keyset(PbfidxKeySet *set);
 /* true if the key was not there. */
 extern bool pbfidx_add_key(PbfidxKeySet *set, uint64 key);
 
+/*
+ * Columns of a slab hold different numbers of keys, and the rate of a column grows with about the 6th power of its
+ * keys (8 parts, filled between a third and a half). So the number that a slab is sized for is the power mean: with
+ * it the mean rate is as asked.
+ */
+#define PBFIDX_MEAN_POWER 6
+
+typedef struct PbfidxMean
+{
+	double sum;
+	int n;
+} PbfidxMean;
+
+extern void pbfidx_add_to_mean(PbfidxMean *m, double keys); /* 0 keys: no column */
+extern double pbfidx_mean(const PbfidxMean *m);
+
 /* The keys of one leaf slab, by range. */
 typedef struct PbfidxSlabKeys
 {
@@ -44,7 +60,7 @@ extern void pbfidx_free_slab_keys(PbfidxSlabKeys *s);
 extern bool pbfidx_collect_slab(PbfidxSlabKeys *s, PbfidxHeapScan *scan, uint32 leaf, uint32 pages_per_range,
 								BlockNumber heap_blocks, bool delay);
 
-/* Mean distinct keys of the ranges that have any, as if the heap's last range were full. */
+/* Distinct keys of a range to size the slab for; the heap's last range, which may not be full, is left out. */
 extern double pbfidx_mean_range_keys(const PbfidxSlabKeys *s);
 /* Distinct keys of the slab, as if it were full. */
 extern double pbfidx_full_slab_keys(const PbfidxSlabKeys *s);

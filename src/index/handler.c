@@ -80,6 +80,9 @@ pbfidx_handler(PG_FUNCTION_ARGS)
 #if PG_VERSION_NUM >= 160000
 	am->amsummarizing = true;
 #endif
+#if PG_VERSION_NUM >= 170000
+	am->amcanbuildparallel = true;
+#endif
 	am->ambuild = pbfidx_build;
 	am->ambuildempty = pbfidx_buildempty;
 	am->aminsert = insert_row;

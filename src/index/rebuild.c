@@ -80,8 +80,7 @@ sample_range_keys(PbfidxRebuild *r, uint32 leaf)
 {
 	BlockNumber heap_blocks = RelationGetNumberOfBlocks(r->heap);
 	PbfidxKeySet *set = pbfidx_new_keyset();
-	double sum = 0;
-	int used = 0;
+	PbfidxMean m = {0, 0};
 
 	for (int i = 0; i < SAMPLED_RANGES; i++)
 	{
@@ -101,11 +100,10 @@ sample_range_keys(PbfidxRebuild *r, uint32 leaf)
 			for (int k = 0; k < r->scan->n; k++)
 				pbfidx_add_key(set, r->scan->keys[k]);
 		}
-		used += set->n > 0;
-		sum += set->n;
+		pbfidx_add_to_mean(&m, set->n);
 	}
 	pbfidx_free_keyset(set);
-	return used > 0 ? sum / used : 0;
+	return pbfidx_mean(&m);
 }
 
 /* Pages for a leaf slab; 0: give up. *column_keys: what it is sized for. */
@@ -206,8 +204,7 @@ fill_upper(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry *entry, uint8 *matrice
 {
 	BlockNumber heap_blocks = RelationGetNumberOfBlocks(r->heap);
 	uint64 slab_pages = (uint64) PBFIDX_COLUMNS * r->pages_per_range;
-	double sum = 0;
-	int used = 0;
+	PbfidxMean m = {0, 0};
 
 	for (int column = 0; column < PBFIDX_COLUMNS; column++)
 	{
@@ -219,11 +216,10 @@ fill_upper(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry *entry, uint8 *matrice
 		if (!pbfidx_collect_slab(r->keys, r->scan, leaf, r->pages_per_range, heap_blocks, r->delay))
 			return false;
 		pbfidx_set_column_keys(matrices, entry->next.blocks, PBFIDX_UPPER, column, r->keys->slab->keys, r->keys->slab->n);
-		used += r->keys->ranges > 0;
-		sum += pbfidx_full_slab_keys(r->keys);
+		pbfidx_add_to_mean(&m, pbfidx_full_slab_keys(r->keys));
 	}
-	if (used > 0)
-		entry->column_keys = (uint32) (sum / used);
+	if (m.n > 0)
+		entry->column_keys = (uint32) pbfidx_mean(&m);
 	return true;
 }
 

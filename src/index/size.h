@@ -14,7 +14,7 @@
 #define PBFIDX_LEAF_MAX_BLOCKS 1024
 /* Leaf slabs of a region without upper: 24 bits a key are 9e-5 a range, under one false page in such a table. */
 #define PBFIDX_ALONE_MAX_BITS 24.0
-/* Region 0 is worth an upper from that many leaf slabs on: half a region. */
+/* An upper has room for a whole region; it is worth its pages from that many leaf slabs on. */
 #define PBFIDX_UPPER_FROM_SLABS (PBFIDX_COLUMNS / 2)
 
 typedef struct PbfidxPlan

@@ -34,13 +34,11 @@ count_leaves(const PbfidxRegion *region)
 }
 
 static bool
-needs_upper(uint32 number, const PbfidxRegion *region)
+needs_upper(const PbfidxRegion *region)
 {
-	int leaves = count_leaves(region);
-
 	if (region->upper.next.start != 0)
 		return true;
-	return region->upper.now.start == 0 && (number > 0 ? leaves > 0 : leaves >= PBFIDX_UPPER_FROM_SLABS);
+	return region->upper.now.start == 0 && count_leaves(region) >= PBFIDX_UPPER_FROM_SLABS;
 }
 
 static void
@@ -51,7 +49,7 @@ maintain_region(PbfidxRebuild *r, uint32 number, uint64 budget)
 
 	if (pbfidx_read_region(r->index, number, region))
 	{
-		if (needs_upper(number, region))
+		if (needs_upper(region))
 		{
 			pbfidx_rebuild_slab(r, upper);
 			pbfidx_read_region(r->index, number, region);
