@@ -1289,6 +1289,7 @@ COMMENT ON AGGREGATE pbf_intersect_agg(pbf) IS
 	'intersection of filters, NULLs left out; empty filter if there was no row';
 
 
+
 ---- the index access method ----
 
 CREATE FUNCTION pbfidx_handler(internal) RETURNS index_am_handler
@@ -1552,3 +1553,9 @@ CREATE FUNCTION pbfidx_resummarize(index regclass, first_heap_page bigint = 0, l
 	AS 'MODULE_PATHNAME', 'pbfidx_resummarize' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION pbfidx_resummarize(regclass, bigint, bigint) IS
 	'rebuilds the slabs of these heap pages (0 to 4294967294; NULL: to the end) from the rows that are there now; returns how many; writers are not blocked; for the owner';
+
+CREATE FUNCTION pbfidx_estimate(rel regclass, columns text[], false_positive_rate float8 = 2e-6, OUT pages_per_range int, OUT bytes bigint,
+	OUT false_pages float8)
+	AS 'MODULE_PATHNAME', 'pbfidx_estimate' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pbfidx_estimate(regclass, text[], float8) IS
+	'what a pbfidx index on these columns would be: its size in bytes and the heap pages that a look-up would read in vain, from a sample of 240 pages; false_positive_rate of a range, 1e-9 to 0.5';

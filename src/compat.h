@@ -31,10 +31,10 @@
 
 /* EXPLAIN ANALYZE counts searches from 18 on. */
 #if PG_VERSION_NUM >= 180000
-#define pbf_count_index_search(scan) \
-	do \
-	{ \
-		if ((scan)->instrument) \
+#define pbf_count_index_search(scan)         \
+	do                                       \
+	{                                        \
+		if ((scan)->instrument)              \
 			(scan)->instrument->nsearches++; \
 	} while (0)
 #define pbf_vacuum_delay_point() vacuum_delay_point(false)
@@ -46,7 +46,8 @@
 #if PG_VERSION_NUM >= 170000
 #define pbf_estimate_array_length(root, expr) estimate_array_length(root, (Node *) lsecond((expr)->args))
 #else
-#define pbf_estimate_array_length(root, expr) ((void) (root), estimate_array_length((Node *) lsecond((expr)->args)))
+#define pbf_estimate_array_length(root, expr) \
+	((void) (root), estimate_array_length((Node *) lsecond((expr)->args)))
 #endif
 
 #if PG_VERSION_NUM >= 160000
@@ -59,9 +60,10 @@
 #if PG_VERSION_NUM >= 170000
 #define pbf_index_workers(heap, index, info) ((info)->ii_ParallelWorkers)
 #else
-#define pbf_index_workers(heap, index, info) \
-	((void) (info), IsNormalProcessingMode() \
-		? plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index)) : 0)
+#define pbf_index_workers(heap, index, info)                                                         \
+	((void) (info), IsNormalProcessingMode()                                                         \
+	                    ? plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index)) \
+	                    : 0)
 #endif
 
 #endif

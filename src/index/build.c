@@ -1,10 +1,10 @@
 /*
  * build.c: CREATE INDEX: one pass over the heap, one region in memory at a time.
  *
- * For every leaf slab: collect the keys of its ranges, choose its number of pages from the distinct keys seen,
- * fill and write it. The distinct keys of all its slabs become the region's upper slab at the end. Should they take
- * more than maintenance_work_mem, the size of the upper is decided on what has come so far, and its matrices take
- * over from the keys.
+ * For every leaf slab: collect the keys of its ranges, choose its number of pages from the distinct keys
+ * seen, fill and write it. The distinct keys of all its slabs become the region's upper slab at the end.
+ * Should they take more than maintenance_work_mem, the size of the upper is decided on what has come so far,
+ * and its matrices take over from the keys.
  */
 #include "postgres.h"
 
@@ -72,7 +72,7 @@ typedef struct Upper
 	Size end[PBFIDX_COLUMNS];
 	int columns; /* leaf slabs so far */
 	PbfidxMean slab_keys, range_keys;
-	uint32 blocks;	   /* 0: not decided */
+	uint32 blocks;   /* 0: not decided */
 	uint8 *matrices; /* once decided */
 } Upper;
 
@@ -81,7 +81,8 @@ typedef struct Upper
 static void
 decide_upper(Build *b, Upper *u)
 {
-	PbfidxPlan plan = pbfidx_plan(pbfidx_mean(&u->range_keys), pbfidx_mean(&u->slab_keys), b->shared->fpr, true);
+	PbfidxPlan plan =
+	    pbfidx_plan(pbfidx_mean(&u->range_keys), pbfidx_mean(&u->slab_keys), b->shared->fpr, true);
 
 	u->blocks = plan.upper_blocks;
 	if (u->blocks == 0)
@@ -92,7 +93,7 @@ decide_upper(Build *b, Upper *u)
 		Size first = column > 0 ? u->end[column - 1] : 0;
 
 		pbfidx_set_column_keys(u->matrices, u->blocks, PBFIDX_UPPER, column, u->keys + first,
-							   (uint32) (u->end[column] - first));
+		                       (uint32) (u->end[column] - first));
 	}
 	pfree(u->keys);
 	u->keys = NULL;
@@ -105,7 +106,7 @@ keep_upper_keys(Upper *u, const PbfidxKeySet *set)
 	{
 		u->room = u->room > 0 ? u->room * 2 : 65536;
 		u->keys = u->keys == NULL ? MemoryContextAllocHuge(CurrentMemoryContext, u->room * sizeof(uint64))
-								  : repalloc_huge(u->keys, u->room * sizeof(uint64));
+		                          : repalloc_huge(u->keys, u->room * sizeof(uint64));
 	}
 	memcpy(u->keys + u->n, set->keys, set->n * sizeof(uint64));
 	u->n += set->n;
@@ -117,7 +118,8 @@ add_to_upper(Build *b, Upper *u)
 	pbfidx_add_to_mean(&u->slab_keys, pbfidx_full_slab_keys(b->slab));
 	pbfidx_add_to_mean(&u->range_keys, pbfidx_mean_range_keys(b->slab));
 	if (u->matrices != NULL)
-		pbfidx_set_column_keys(u->matrices, u->blocks, PBFIDX_UPPER, u->columns++, b->slab->slab->keys, b->slab->slab->n);
+		pbfidx_set_column_keys(u->matrices, u->blocks, PBFIDX_UPPER, u->columns++, b->slab->slab->keys,
+		                       b->slab->slab->n);
 	else
 	{
 		keep_upper_keys(u, b->slab->slab);
@@ -133,7 +135,7 @@ static void
 write_and_publish(Build *b, PbfidxSlabId id, uint32 blocks, const uint8 *matrices, double column_keys)
 {
 	PbfidxExtent extent = {pg_atomic_fetch_add_u32(&b->shared->next_block, blocks), blocks,
-						   pg_atomic_add_fetch_u32(&b->shared->generation, 1)};
+	                       pg_atomic_add_fetch_u32(&b->shared->generation, 1)};
 	PbfidxAllocation a = {extent, -1};
 	int used;
 	PbfidxEntry entry = {extent, {0, 0, 0}, (float4) pbfidx_page_fill(matrices, &used), (uint32) column_keys};
@@ -163,7 +165,8 @@ build_leaf(Build *b, uint32 leaf, bool with_upper)
 static void
 report_progress(Build *b)
 {
-	uint64 done = pg_atomic_add_fetch_u64(&b->shared->done, (int64) PBFIDX_COLUMNS * b->shared->pages_per_range);
+	uint64 done =
+	    pg_atomic_add_fetch_u64(&b->shared->done, (int64) PBFIDX_COLUMNS * b->shared->pages_per_range);
 
 	if (b->leader)
 		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, (int64) Min(done, b->shared->heap_blocks));
@@ -199,17 +202,18 @@ build_region(Build *b, uint32 region, uint32 slabs)
 
 /* ---- options ---- */
 
-#define SAMPLE_BLOCKS 300	/* enough for a mean within some percent */
+#define SAMPLE_BLOCKS 300 /* enough for a mean within some percent */
 #define MIN_RANGE_KEYS 32 /* keys a range should hold: below, pages of one block are mostly empty */
 
-/* Rows that a heap page has room for, by the declared widths of the columns: all that is known of an empty table. */
+/* Rows that a heap page has room for, by the declared widths of the columns: all that is known of an empty
+ * table. */
 static double
 rows_by_width(Relation heap)
 {
 	int32 width = get_rel_data_width(heap, NULL);
 
 	return Max(1, (BLCKSZ - SizeOfPageHeaderData) /
-					  (double) (MAXALIGN(SizeofHeapTupleHeader) + MAXALIGN(width) + sizeof(ItemIdData)));
+	                  (double) (MAXALIGN(SizeofHeapTupleHeader) + MAXALIGN(width) + sizeof(ItemIdData)));
 }
 
 /* Distinct keys of a heap page, from a sample of evenly spaced ones; 0 if they have none. */
@@ -259,13 +263,13 @@ freeze_options(Relation heap, Relation index, double page_keys)
 
 /* ---- the build ---- */
 
-static void
-refuse_other_tables(Relation heap)
+void
+pbfidx_require_heap(Relation heap)
 {
 	if (heap->rd_rel->relam != HEAP_TABLE_AM_OID)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				errmsg("access method \"pbfidx\" supports heap tables only"),
-				errdetail("Table \"%s\" uses another table access method.", RelationGetRelationName(heap)));
+		        errmsg("access method \"pbfidx\" supports heap tables only"),
+		        errdetail("Table \"%s\" uses another table access method.", RelationGetRelationName(heap)));
 }
 
 static uint64
@@ -320,8 +324,8 @@ pbfidx_parallel_build(dsm_segment *segment, shm_toc *toc)
 	b.heap = table_open(shared->heap, shared->concurrent ? ShareUpdateExclusiveLock : ShareLock);
 	b.index = index_open(shared->index, shared->concurrent ? RowExclusiveLock : AccessExclusiveLock);
 	InstrStartParallelQuery();
-	b.scan = pbfidx_begin_heapscan(b.heap, b.index, BuildIndexInfo(b.index), RelationGetIndexPredicate(b.index) != NIL,
-								   PBFIDX_BUILD);
+	b.scan = pbfidx_begin_heapscan(b.heap, b.index, BuildIndexInfo(b.index),
+	                               RelationGetIndexPredicate(b.index) != NIL, PBFIDX_BUILD);
 	build_regions(&b);
 	pbfidx_end_heapscan(b.scan);
 	InstrEndParallelQuery(&buffers[ParallelWorkerNumber], &wal[ParallelWorkerNumber]);
@@ -403,15 +407,17 @@ workers_for(const Build *b, IndexInfo *info)
 IndexBuildResult *
 pbfidx_build(Relation heap, Relation index, IndexInfo *info)
 {
-	BuildShared shared = {.heap = RelationGetRelid(heap), .index = RelationGetRelid(index),
-						  .concurrent = info->ii_Concurrent, .participants = 1,
-						  .heap_blocks = RelationGetNumberOfBlocks(heap)};
+	BuildShared shared = {.heap = RelationGetRelid(heap),
+	                      .index = RelationGetRelid(index),
+	                      .concurrent = info->ii_Concurrent,
+	                      .participants = 1,
+	                      .heap_blocks = RelationGetNumberOfBlocks(heap)};
 	Build b = {.shared = &shared, .heap = heap, .index = index, .leader = true};
 	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
 	PbfidxMeta *meta;
 	int workers;
 
-	refuse_other_tables(heap);
+	pbfidx_require_heap(heap);
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
 	index->rd_amcache = NULL; /* of another file */

@@ -14,4 +14,7 @@ extern IndexBuildResult *pbfidx_build(Relation heap, Relation index, IndexInfo *
 extern PGDLLEXPORT void pbfidx_parallel_build(dsm_segment *segment, shm_toc *toc);
 extern void pbfidx_buildempty(Relation index);
 
+/* Refuses tables of another table access method. */
+extern void pbfidx_require_heap(Relation heap);
+
 #endif

@@ -2,8 +2,8 @@
  * check.c: whether an index keeps its promises.
  *
  * The invariant: every heap tuple version that any snapshot could see has its bits set in the slab that the
- * directory names, and in the upper if there is one. And: extents, free space, directory pages and the metapage
- * account for every block below hwm exactly once.
+ * directory names, and in the upper if there is one. And: extents, free space, directory pages and the
+ * metapage account for every block below hwm exactly once.
  */
 #include "postgres.h"
 
@@ -34,8 +34,8 @@ claim(Blocks *b, uint32 start, uint32 blocks, const char *what)
 	if (start == 0)
 		return;
 	if (blocks == 0 || (uint64) start + blocks > b->hwm)
-		pbfidx_corrupted(b->index, psprintf("%s at block %u, %u blocks, lies outside of the %u blocks in use", what,
-											start, blocks, b->hwm));
+		pbfidx_corrupted(b->index, psprintf("%s at block %u, %u blocks, lies outside of the %u blocks in use",
+		                                    what, start, blocks, b->hwm));
 	for (uint32 i = start; i < start + blocks; i++)
 	{
 		if (b->used[i])
@@ -54,8 +54,9 @@ check_pages(Blocks *b, PbfidxSlabId id, PbfidxExtent extent)
 
 		CHECK_FOR_INTERRUPTS();
 		if (!BufferIsValid(buffer))
-			pbfidx_corrupted(b->index, psprintf("Block %u is not page %u of slab %u of level %d, generation %u",
-												extent.start + block, block, id.slab, id.level, extent.generation));
+			pbfidx_corrupted(b->index,
+			                 psprintf("Block %u is not page %u of slab %u of level %d, generation %u",
+			                          extent.start + block, block, id.slab, id.level, extent.generation));
 		UnlockReleaseBuffer(buffer);
 	}
 }
@@ -84,7 +85,8 @@ check_directory(Blocks *b, const PbfidxMeta *meta)
 			pbfidx_read_region(b->index, number, region);
 			check_entry(b, (PbfidxSlabId){PBFIDX_UPPER, number}, &region->upper);
 			for (int leaf = 0; leaf < PBFIDX_COLUMNS; leaf++)
-				check_entry(b, (PbfidxSlabId){PBFIDX_LEAF, number * PBFIDX_COLUMNS + leaf}, &region->leaf[leaf]);
+				check_entry(b, (PbfidxSlabId){PBFIDX_LEAF, number * PBFIDX_COLUMNS + leaf},
+				            &region->leaf[leaf]);
 		}
 	}
 	pfree(region);
@@ -103,14 +105,16 @@ pbfidx_check_structure(Relation index, BlockNumber heap_blocks)
 	pbfidx_read_meta(index, meta);
 	b.hwm = meta->hwm;
 	if (b.hwm < 1 || b.hwm > RelationGetNumberOfBlocks(index))
-		pbfidx_corrupted(index, psprintf("The file has %u blocks, %u are in use", RelationGetNumberOfBlocks(index), b.hwm));
+		pbfidx_corrupted(index, psprintf("The file has %u blocks, %u are in use",
+		                                 RelationGetNumberOfBlocks(index), b.hwm));
 	b.used = MemoryContextAllocExtended(CurrentMemoryContext, b.hwm, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	b.used[PBFIDX_METAPAGE] = true;
 	for (uint32 i = 0; i < meta->free_count; i++)
 		claim(&b, meta->free[i].start, meta->free[i].blocks, "free space");
 	check_directory(&b, meta);
 	if (meta->indirect[0] == 0 && b.count != b.hwm)
-		pbfidx_corrupted(index, psprintf("Of %u blocks in use only " UINT64_FORMAT " are accounted for", b.hwm, b.count));
+		pbfidx_corrupted(
+		    index, psprintf("Of %u blocks in use only " UINT64_FORMAT " are accounted for", b.hwm, b.count));
 	if (!RecoveryInProgress())
 		pbfidx_unlock_growth(index);
 	pfree(b.used);
@@ -150,10 +154,13 @@ check_key(Relation index, BlockNumber block, OffsetNumber offset, uint64 key)
 		if (!pbfidx_read_entries(index, leaf_id.slab, &upper, &leaf) || leaf.now.start == 0)
 			pbfidx_corrupted(index, psprintf("There is no slab for the row (%u,%u)", block, offset));
 		in_leaf = key_is_set(index, leaf_id, &leaf, key, range % PBFIDX_COLUMNS);
-		in_upper = upper.now.start == 0 ? 1 : key_is_set(index, upper_id, &upper, key, leaf_id.slab % PBFIDX_COLUMNS);
+		in_upper = upper.now.start == 0
+		               ? 1
+		               : key_is_set(index, upper_id, &upper, key, leaf_id.slab % PBFIDX_COLUMNS);
 	} while (in_leaf < 0 || in_upper < 0);
 	if (!in_leaf || !in_upper)
-		pbfidx_corrupted(index, psprintf("The row (%u,%u) is not in the %s slab", block, offset, in_leaf ? "upper" : "leaf"));
+		pbfidx_corrupted(index, psprintf("The row (%u,%u) is not in the %s slab", block, offset,
+		                                 in_leaf ? "upper" : "leaf"));
 }
 
 void

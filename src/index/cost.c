@@ -2,9 +2,9 @@
  * cost.c: what the planner is told: to choose the index exactly when it wins.
  *
  * The index returns whole ranges: those that hold a row that qualifies, and a few that do not. The server's
- * cost_bitmap_heap_scan derives heap pages from the selectivity we report, by the formula P = 2TN / (2T + N) for N
- * rows spread over T pages; so we report the selectivity that makes it arrive at the pages we know of. What
- * rechecking the other rows of these pages costs goes into the cost of the index.
+ * cost_bitmap_heap_scan derives heap pages from the selectivity we report, by the formula P = 2TN / (2T + N)
+ * for N rows spread over T pages; so we report the selectivity that makes it arrive at the pages we know of.
+ * What rechecking the other rows of these pages costs goes into the cost of the index.
  */
 #include "postgres.h"
 
@@ -27,8 +27,8 @@
 bool pbfidx_enabled = true;
 
 /*
- * A probe takes a page from shared buffers, pins it and reads eight cache lines of it: about a microsecond, some 400
- * times an operator call at the default settings.
+ * A probe takes a page from shared buffers, pins it and reads eight cache lines of it: about a microsecond,
+ * some 400 times an operator call at the default settings.
  */
 #define PROBE_OPERATORS 20
 #define UPPER_FPR 1e-3 /* typical rate of an upper slab: leaf slabs probed in vain */
@@ -88,8 +88,8 @@ spread(double things, double n)
 }
 
 void
-pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup_cost, Cost *total_cost,
-					Selectivity *selectivity, double *correlation, double *pages)
+pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup_cost,
+                    Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages)
 {
 	IndexOptInfo *info = path->indexinfo;
 	RelOptInfo *rel = info->rel;
@@ -100,7 +100,8 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	double keys = count_keys(root, path);
 	double ranges = ceil(heap_pages / shape.pages_per_range);
 	double slabs = ceil(ranges / PBFIDX_COLUMNS), regions = ceil(slabs / PBFIDX_COLUMNS);
-	double found_ranges = Min(ranges, spread(ranges, rows) + ranges * shape.false_positive_rate * Max(keys, 1));
+	double found_ranges =
+	    Min(ranges, spread(ranges, rows) + ranges * shape.false_positive_rate * Max(keys, 1));
 	double found_pages = Min(heap_pages, found_ranges * shape.pages_per_range);
 	double fetched, probes, random_cost;
 	QualCost qual_cost;
@@ -112,13 +113,16 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	*correlation = 0;
 
 	/* Small tables have no upper: all leaf slabs are probed. */
-	probes = keys * (slabs < PBFIDX_COLUMNS / 2 ? slabs : regions + Min(slabs, spread(slabs, rows) + slabs * UPPER_FPR));
+	probes =
+	    keys *
+	    (slabs < PBFIDX_COLUMNS / 2 ? slabs : regions + Min(slabs, spread(slabs, rows) + slabs * UPPER_FPR));
 	get_tablespace_page_costs(info->reltablespace, &random_cost, NULL);
 	*pages = index_pages_fetched(probes * loop_count, info->pages, info->pages, root) / loop_count;
 	*startup_cost = 0;
 	cost_qual_eval(&qual_cost, get_quals_from_indexclauses(path->indexclauses), root);
-	*total_cost = *pages * random_cost + probes * PROBE_OPERATORS * cpu_operator_cost +
-				  Max(0, found_pages * tuples / heap_pages - fetched) * (cpu_tuple_cost + qual_cost.per_tuple);
+	*total_cost =
+	    *pages * random_cost + probes * PROBE_OPERATORS * cpu_operator_cost +
+	    Max(0, found_pages * tuples / heap_pages - fetched) * (cpu_tuple_cost + qual_cost.per_tuple);
 	if (!pbfidx_enabled)
 		*startup_cost = *total_cost = get_float8_infinity();
 }

@@ -17,8 +17,8 @@ void
 pbfidx_corrupted(Relation index, const char *detail)
 {
 	ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
-			errmsg("index \"%s\" is corrupted", RelationGetRelationName(index)), errdetail("%s.", detail),
-			errhint("REINDEX INDEX \"%s\"; nothing of the table is lost.", RelationGetRelationName(index)));
+	        errmsg("index \"%s\" is corrupted", RelationGetRelationName(index)), errdetail("%s.", detail),
+	        errhint("REINDEX INDEX \"%s\"; nothing of the table is lost.", RelationGetRelationName(index)));
 	pg_unreachable();
 }
 
@@ -28,7 +28,7 @@ static bool
 has_identity(Page page, PbfidxLevel level)
 {
 	return !PageIsNew(page) && PageGetSpecialSize(page) == sizeof(PbfidxPageId) &&
-		   pbfidx_page_id(page)->page_id == PBFIDX_PAGE_ID && pbfidx_page_id(page)->level == level;
+	       pbfidx_page_id(page)->page_id == PBFIDX_PAGE_ID && pbfidx_page_id(page)->level == level;
 }
 
 /* A page image with identity and its whole content in use. */
@@ -61,7 +61,7 @@ pbfidx_is_slab_page(Page page, PbfidxSlabId id, PbfidxExtent extent, uint32 bloc
 
 Buffer
 pbfidx_lock_slab_page(Relation index, PbfidxSlabId id, PbfidxExtent extent, uint32 block, int mode,
-					  BufferAccessStrategy strategy)
+                      BufferAccessStrategy strategy)
 {
 	Buffer buffer = ReadBufferExtended(index, MAIN_FORKNUM, extent.start + block, RBM_NORMAL, strategy);
 
@@ -105,7 +105,7 @@ write_new_page(Relation index, ForkNumber fork, BlockNumber block, Page image)
 
 void
 pbfidx_write_slab(Relation index, ForkNumber fork, PbfidxSlabId id, PbfidxExtent extent, int parts,
-				  const uint8 *matrices)
+                  const uint8 *matrices)
 {
 	PGAlignedBlock image;
 
@@ -116,7 +116,7 @@ pbfidx_write_slab(Relation index, ForkNumber fork, PbfidxSlabId id, PbfidxExtent
 		pbfidx_init_slab_page((Page) image.data, id, extent.generation, block, parts);
 		if (matrices != NULL)
 			memcpy(pbfidx_matrix((Page) image.data), matrices + (Size) block * PBFIDX_MATRIX_BYTES,
-				   PBFIDX_MATRIX_BYTES);
+			       PBFIDX_MATRIX_BYTES);
 		write_new_page(index, fork, extent.start + block, (Page) image.data);
 	}
 }
@@ -153,11 +153,11 @@ lock_meta(Relation index, int mode)
 		pbfidx_corrupted(index, "Block 0 is not the metapage of a pbfidx index");
 	if (meta->version != PBFIDX_VERSION)
 		ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
-				errmsg("index \"%s\" has format version %u, this extension reads version %u",
-					   RelationGetRelationName(index), meta->version, PBFIDX_VERSION),
-				errhint("REINDEX it."));
+		        errmsg("index \"%s\" has format version %u, this extension reads version %u",
+		               RelationGetRelationName(index), meta->version, PBFIDX_VERSION),
+		        errhint("REINDEX it."));
 	if (meta->pages_per_range < 1 || meta->free_count > PBFIDX_FREE_MAX ||
-		!(meta->false_positive_rate > 0 && meta->false_positive_rate < 1))
+	    !(meta->false_positive_rate > 0 && meta->false_positive_rate < 1))
 		pbfidx_corrupted(index, "The metapage holds values out of range");
 	return buffer;
 }
@@ -254,7 +254,7 @@ lock_directory(Relation index, uint32 region, BlockNumber block, int mode)
 	buffer = ReadBuffer(index, block);
 	LockBuffer(buffer, mode);
 	if (!has_identity(BufferGetPage(buffer), PBFIDX_DIRECTORY) ||
-		pbfidx_page_id(BufferGetPage(buffer))->slab != region / PBFIDX_REGIONS_PER_PAGE)
+	    pbfidx_page_id(BufferGetPage(buffer))->slab != region / PBFIDX_REGIONS_PER_PAGE)
 		pbfidx_corrupted(index, "A directory page is not where the metapage says");
 	return buffer;
 }
@@ -322,7 +322,7 @@ pbfidx_allocate(Relation index, uint32 blocks)
 	UnlockReleaseBuffer(buffer);
 	if ((uint64) a.extent.start + blocks > MaxBlockNumber)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				errmsg("index \"%s\" cannot grow any further", RelationGetRelationName(index)));
+		        errmsg("index \"%s\" cannot grow any further", RelationGetRelationName(index)));
 	return a;
 }
 
@@ -348,7 +348,8 @@ free_neighbour(const PbfidxMeta *meta, const PbfidxFree *f)
 {
 	for (uint32 i = 0; i < meta->free_count; i++)
 	{
-		if (meta->free[i].start + meta->free[i].blocks == f->start || f->start + f->blocks == meta->free[i].start)
+		if (meta->free[i].start + meta->free[i].blocks == f->start ||
+		    f->start + f->blocks == meta->free[i].start)
 			return (int) i;
 	}
 	return -1;
@@ -457,13 +458,14 @@ pbfidx_reach_region(Relation index, uint32 region)
 		pbfidx_read_meta(index, meta);
 	}
 	a = new_directory_page(index, PBFIDX_DIRECTORY, page);
-	publish_in_indirect(index, &a, meta->indirect[indirect], (page - PBFIDX_DIRECT) % PBFIDX_POINTERS_PER_PAGE);
+	publish_in_indirect(index, &a, meta->indirect[indirect],
+	                    (page - PBFIDX_DIRECT) % PBFIDX_POINTERS_PER_PAGE);
 	pfree(meta);
 }
 
 void
 pbfidx_publish(Relation index, PbfidxSlabId id, const PbfidxEntry *entry, const PbfidxAllocation *taken,
-			   const PbfidxExtent *freed)
+               const PbfidxExtent *freed)
 {
 	uint32 region = pbfidx_region_of(id);
 	BlockNumber block = directory_block(index, region); /* before the metapage is locked */

@@ -78,17 +78,18 @@ extern void pbfidx_reach_region(Relation index, uint32 region);
  * enters it. Under the growth lock. taken, freed: NULL for none.
  */
 extern void pbfidx_publish(Relation index, PbfidxSlabId id, const PbfidxEntry *entry,
-						   const PbfidxAllocation *taken, const PbfidxExtent *freed);
+                           const PbfidxAllocation *taken, const PbfidxExtent *freed);
 
 /* Initialises a page image of a slab with an empty matrix. */
 extern void pbfidx_init_slab_page(Page page, PbfidxSlabId id, uint32 generation, uint32 block, int parts);
-/* Writes and logs all pages of an extent not published yet; matrices: PBFIDX_MATRIX_BYTES a page, NULL for empty ones. */
-extern void pbfidx_write_slab(Relation index, ForkNumber fork, PbfidxSlabId id, PbfidxExtent extent, int parts,
-							  const uint8 *matrices);
+/* Writes and logs all pages of an extent not published yet; matrices: PBFIDX_MATRIX_BYTES a page, NULL for
+ * empty ones. */
+extern void pbfidx_write_slab(Relation index, ForkNumber fork, PbfidxSlabId id, PbfidxExtent extent,
+                              int parts, const uint8 *matrices);
 
 /* A locked page of a slab, or InvalidBuffer if the page now is something else. */
-extern Buffer pbfidx_lock_slab_page(Relation index, PbfidxSlabId id, PbfidxExtent extent, uint32 block, int mode,
-									BufferAccessStrategy strategy);
+extern Buffer pbfidx_lock_slab_page(Relation index, PbfidxSlabId id, PbfidxExtent extent, uint32 block,
+                                    int mode, BufferAccessStrategy strategy);
 extern bool pbfidx_is_slab_page(Page page, PbfidxSlabId id, PbfidxExtent extent, uint32 block);
 
 /* The metapage of a new index, into the fork. */

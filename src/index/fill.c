@@ -129,7 +129,7 @@ append_range(PbfidxSlabKeys *s)
 
 bool
 pbfidx_collect_slab(PbfidxSlabKeys *s, PbfidxHeapScan *scan, uint32 leaf, uint32 pages_per_range,
-					BlockNumber heap_blocks, bool delay)
+                    BlockNumber heap_blocks, bool delay)
 {
 	uint64 block = (uint64) leaf * PBFIDX_COLUMNS * pages_per_range;
 
@@ -195,8 +195,9 @@ uint8 *
 pbfidx_new_matrices(uint32 blocks)
 {
 	/* A row of the last page is read a few bytes beyond its end. */
-	return MemoryContextAllocExtended(CurrentMemoryContext, (Size) blocks * PBFIDX_MATRIX_BYTES + sizeof(uint64),
-									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	return MemoryContextAllocExtended(CurrentMemoryContext,
+	                                  (Size) blocks * PBFIDX_MATRIX_BYTES + sizeof(uint64),
+	                                  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 }
 
 void

@@ -21,28 +21,49 @@
 
 PG_FUNCTION_INFO_V1(pbfidx_handler);
 
-/* aminsert: one row version. The hashers are kept for the statement. */
-static bool
-insert_row(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap, IndexUniqueCheck unique,
-		   bool unchanged, IndexInfo *info)
+/* What a statement keeps from row to row. */
+typedef struct InsertState
 {
-	int columns = IndexRelationGetNumberOfKeyAttributes(index);
+	PbfidxHasher *hashers;
+	int columns;
+	bool row_key;
+	MemoryContext mcxt; /* reset after every row */
+} InsertState;
+
+static InsertState *
+insert_state(Relation index, IndexInfo *info)
+{
+	InsertState *state = info->ii_AmCache;
+
+	if (state == NULL)
+	{
+		state = MemoryContextAlloc(info->ii_Context, sizeof(InsertState));
+		state->hashers = pbfidx_hashers(index, info->ii_Context);
+		state->columns = IndexRelationGetNumberOfKeyAttributes(index);
+		state->row_key = (pbfidx_cache(index)->flags & PBFIDX_ROW_KEY) != 0;
+		state->mcxt = AllocSetContextCreate(info->ii_Context, "pbfidx insert", ALLOCSET_SMALL_SIZES);
+		info->ii_AmCache = state;
+	}
+	return state;
+}
+
+/* aminsert: one row version. */
+static bool
+insert_row(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
+           IndexUniqueCheck unique, bool unchanged, IndexInfo *info)
+{
+	InsertState *state = insert_state(index, info);
 	uint64 keys[INDEX_MAX_KEYS + 1];
-	MemoryContext mcxt, old;
+	MemoryContext old = MemoryContextSwitchTo(state->mcxt);
 	int n;
 
 	(void) heap;
 	(void) unique;
 	(void) unchanged;
-	if (info->ii_AmCache == NULL)
-		info->ii_AmCache = pbfidx_hashers(index, info->ii_Context);
-	mcxt = AllocSetContextCreate(CurrentMemoryContext, "pbfidx insert", ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(mcxt);
-	n = pbfidx_row_keys(info->ii_AmCache, columns, (pbfidx_cache(index)->flags & PBFIDX_ROW_KEY) != 0, values, isnull,
-						keys);
+	n = pbfidx_row_keys(state->hashers, state->columns, state->row_key, values, isnull, keys);
 	pbfidx_insert_keys(index, ItemPointerGetBlockNumber(tid), keys, n);
 	MemoryContextSwitchTo(old);
-	MemoryContextDelete(mcxt);
+	MemoryContextReset(state->mcxt);
 	return false;
 }
 

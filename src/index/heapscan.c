@@ -5,13 +5,11 @@
  * members of HOT chains: under ShareUpdateExclusiveLock a HOT update into a reused lower line pointer loses a
  * live row for good, old snapshots lose rows, and so does a standby for rows that the primary has not pruned.
  *
- * For each block, under one share lock, the page is copied and every version classified: what was inserted by an
- * aborted transaction is skipped, everything else is somebody's row, or may be on a standby. Keys are taken
- * from the copy. A deleted version's TOAST may be gone:
- *   build    one deleted before every snapshot here, with an external indexed value, is left out, as the server's
- *            own builds do;
- *   rebuild  gives up (the slab that is there stays right); live external values are read under the lock, which
- *            keeps them alive.
+ * For each block, under one share lock, the page is copied and every version classified: what was inserted by
+ * an aborted transaction is skipped, everything else is somebody's row, or may be on a standby. Keys are
+ * taken from the copy. A deleted version's TOAST may be gone: build    one deleted before every snapshot
+ * here, with an external indexed value, is left out, as the server's own builds do; rebuild  gives up (the
+ * slab that is there stays right); live external values are read under the lock, which keeps them alive.
  */
 #include "postgres.h"
 
@@ -31,15 +29,15 @@
 #include "index/heapscan.h"
 
 PbfidxHeapScan *
-pbfidx_begin_heapscan(Relation heap, Relation index, IndexInfo *info, bool row_key,
-					   PbfidxScanPurpose purpose)
+pbfidx_begin_heapscan_for(Relation heap, IndexInfo *info, PbfidxHasher *hashers, int n, bool row_key,
+                          PbfidxScanPurpose purpose)
 {
 	PbfidxHeapScan *scan = palloc0(sizeof(PbfidxHeapScan));
 
 	scan->heap = heap;
 	scan->info = info;
-	scan->hashers = pbfidx_hashers(index, CurrentMemoryContext);
-	scan->columns = IndexRelationGetNumberOfKeyAttributes(index);
+	scan->hashers = hashers;
+	scan->columns = n;
 	scan->row_key = row_key;
 	scan->purpose = purpose;
 	scan->strategy = GetAccessStrategy(BAS_BULKREAD);
@@ -52,6 +50,13 @@ pbfidx_begin_heapscan(Relation heap, Relation index, IndexInfo *info, bool row_k
 	scan->room = 1024;
 	scan->keys = palloc(scan->room * sizeof(uint64));
 	return scan;
+}
+
+PbfidxHeapScan *
+pbfidx_begin_heapscan(Relation heap, Relation index, IndexInfo *info, bool row_key, PbfidxScanPurpose purpose)
+{
+	return pbfidx_begin_heapscan_for(heap, info, pbfidx_hashers(index, CurrentMemoryContext),
+	                                 IndexRelationGetNumberOfKeyAttributes(index), row_key, purpose);
 }
 
 void
@@ -109,7 +114,8 @@ take_keys(PbfidxHeapScan *scan, HeapTuple tuple)
 	if (scan->predicate == NULL || ExecQual(scan->predicate, GetPerTupleExprContext(scan->estate)))
 	{
 		FormIndexDatum(scan->info, scan->slot, scan->estate, values, isnull);
-		scan->n += pbfidx_row_keys(scan->hashers, scan->columns, scan->row_key, values, isnull, scan->keys + scan->n);
+		scan->n += pbfidx_row_keys(scan->hashers, scan->columns, scan->row_key, values, isnull,
+		                           scan->keys + scan->n);
 		scan->offsets[scan->versions] = ItemPointerGetOffsetNumber(&tuple->t_self);
 		scan->ends[scan->versions++] = scan->n;
 	}
@@ -119,9 +125,9 @@ take_keys(PbfidxHeapScan *scan, HeapTuple tuple)
 
 typedef enum Version
 {
-	SKIP,	/* nobody's */
-	TAKE,	/* keys from the copy of the page */
-	TAKEN,	/* keys taken already, under the lock */
+	SKIP,   /* nobody's */
+	TAKE,   /* keys from the copy of the page */
+	TAKEN,  /* keys taken already, under the lock */
 	GIVE_UP /* a rebuild cannot go on */
 } Version;
 

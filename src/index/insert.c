@@ -3,14 +3,14 @@
  *
  * 1. Read the region's entries, once, under one lock (directory.h).
  * 2. Locate every key in the leaf slab and in the upper, in `now` and in `next` of each: targets.
- * 3. In the order of their blocks, test the targets under share locks. Usually, for a value that the range has
- *    already, all bits are set everywhere: done, nothing logged.
+ * 3. In the order of their blocks, test the targets under share locks. Usually, for a value that the range
+ * has already, all bits are set everywhere: done, nothing logged.
  * 4. Set the rest, up to MAX_LOGGED_PAGES pages to a WAL record.
  * A page that is not what the entries said was recycled in between: start again at 1.
  *
- * The record is one of the server's generic ones, written by hand: GenericXLog copies and compares whole pages,
- * seven microseconds each, where we know which bytes change. Format, the same in 13 to 18: for each page a
- * sequence of {uint16 offset, uint16 length, bytes}. Redo is the server's own.
+ * The record is one of the server's generic ones, written by hand: GenericXLog copies and compares whole
+ * pages, seven microseconds each, where we know which bytes change. Format, the same in 13 to 18: for each
+ * page a sequence of {uint16 offset, uint16 length, bytes}. Redo is the server's own.
  */
 #include "postgres.h"
 
@@ -68,8 +68,8 @@ compare_targets(const void *a, const void *b)
 
 /* All places of the keys, in the order of their blocks. */
 static void
-locate_all(Targets *targets, uint32 range, const PbfidxEntry *upper, const PbfidxEntry *leaf, const uint64 *keys,
-		   int n)
+locate_all(Targets *targets, uint32 range, const PbfidxEntry *upper, const PbfidxEntry *leaf,
+           const uint64 *keys, int n)
 {
 	PbfidxSlabId leaf_id = {PBFIDX_LEAF, range / PBFIDX_COLUMNS};
 	PbfidxSlabId upper_id = {PBFIDX_UPPER, leaf_id.slab / PBFIDX_COLUMNS};
@@ -192,7 +192,8 @@ set_pages(Relation index, const Target *targets, int count, const Buffer *buffer
 	END_CRIT_SECTION();
 }
 
-/* Sets targets from `first` on that lie on at most MAX_LOGGED_PAGES pages; returns the first one left, -1: retry. */
+/* Sets targets from `first` on that lie on at most MAX_LOGGED_PAGES pages; returns the first one left, -1:
+ * retry. */
 static int
 set_some_targets(Relation index, const Targets *targets, int first, char *room)
 {
@@ -266,7 +267,8 @@ pbfidx_insert_keys(Relation index, BlockNumber heap_block, const uint64 *keys, i
 			pbfidx_grow(index, leaf_number);
 			continue;
 		}
-		if (seen && memcmp(&leaf, &seen_leaf, sizeof(leaf)) == 0 && memcmp(&upper, &seen_upper, sizeof(upper)) == 0)
+		if (seen && memcmp(&leaf, &seen_leaf, sizeof(leaf)) == 0 &&
+		    memcmp(&upper, &seen_upper, sizeof(upper)) == 0)
 			pbfidx_corrupted(index, "A page is not what the directory says");
 		locate_all(&targets, range, &upper, &leaf, keys, n);
 		if (set_targets(index, &targets))
@@ -326,8 +328,8 @@ make_slab(Relation index, PbfidxSlabId id, uint32 blocks, double column_keys)
 }
 
 /*
- * The upper of a region is made with its first leaf slab, while it is certainly complete. Only region 0, which
- * is all that a small table has, waits for VACUUM.
+ * The upper of a region is made with its first leaf slab, while it is certainly complete. Only region 0,
+ * which is all that a small table has, waits for VACUUM.
  */
 void
 pbfidx_grow(Relation index, uint32 leaf)
@@ -348,8 +350,7 @@ pbfidx_grow(Relation index, uint32 leaf)
 	{
 		for (int i = 0; i < PBFIDX_COLUMNS; i++)
 			first = first && record->leaf[i].now.start == 0;
-		plan = pbfidx_plan(range_keys, slab_keys, fpr,
-						   record->upper.now.start != 0 || (region > 0 && first));
+		plan = pbfidx_plan(range_keys, slab_keys, fpr, record->upper.now.start != 0 || (region > 0 && first));
 		if (record->upper.now.start == 0 && plan.upper_blocks > 0)
 			make_slab(index, upper_id, plan.upper_blocks, slab_keys);
 		make_slab(index, leaf_id, plan.leaf_blocks, range_keys);

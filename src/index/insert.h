@@ -7,8 +7,8 @@
 #include "index/directory.h"
 
 /*
- * Sets the bits of n keys of a row on that heap page, at both levels and in slabs being built, logged. Makes the
- * slabs if there are none yet. No lock held on entry or exit.
+ * Sets the bits of n keys of a row on that heap page, at both levels and in slabs being built, logged. Makes
+ * the slabs if there are none yet. No lock held on entry or exit.
  */
 extern void pbfidx_insert_keys(Relation index, BlockNumber heap_block, const uint64 *keys, int n);
 

@@ -12,6 +12,7 @@
 #include "catalog/index.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_authid.h"
+#include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -26,6 +27,7 @@
 
 #include "compat.h"
 #include "core/theory.h"
+#include "index/build.h"
 #include "index/check.h"
 #include "index/fill.h"
 #include "index/options.h"
@@ -36,6 +38,7 @@ PG_FUNCTION_INFO_V1(pbfidx_stats);
 PG_FUNCTION_INFO_V1(pbfidx_slabs);
 PG_FUNCTION_INFO_V1(pbfidx_check);
 PG_FUNCTION_INFO_V1(pbfidx_resummarize);
+PG_FUNCTION_INFO_V1(pbfidx_estimate);
 
 /* ---- opening ---- */
 
@@ -44,11 +47,11 @@ require_pbfidx(Relation index)
 {
 	if (index->rd_rel->relkind != RELKIND_INDEX || index->rd_rel->relam != get_index_am_oid("pbfidx", false))
 		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				errmsg("\"%s\" is not a pbfidx index", RelationGetRelationName(index)),
-				errhint("For a partitioned index name the index of a partition."));
+		        errmsg("\"%s\" is not a pbfidx index", RelationGetRelationName(index)),
+		        errhint("For a partitioned index name the index of a partition."));
 	if (RELATION_IS_OTHER_TEMP(index))
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				errmsg("cannot access temporary indexes of other sessions"));
+		        errmsg("cannot access temporary indexes of other sessions"));
 }
 
 /* For reading: the owner, or who may scan tables for statistics. */
@@ -92,7 +95,7 @@ slab_stats(Relation index, PbfidxSlabId id, const PbfidxEntry *entry, SlabStats 
 
 /* Calls `visit` for every slab; the regions are as many as the heap needs. */
 typedef void (*SlabVisitor)(void *arg, Relation index, PbfidxSlabId id, const PbfidxEntry *entry,
-							const PbfidxRegion *region);
+                            const PbfidxRegion *region);
 
 static void
 visit_slabs(Relation index, BlockNumber heap_blocks, SlabVisitor visit, void *arg)
@@ -110,7 +113,8 @@ visit_slabs(Relation index, BlockNumber heap_blocks, SlabVisitor visit, void *ar
 		for (int i = 0; i < PBFIDX_COLUMNS; i++)
 		{
 			if (record->leaf[i].now.start != 0)
-				visit(arg, index, (PbfidxSlabId){PBFIDX_LEAF, region * PBFIDX_COLUMNS + i}, &record->leaf[i], record);
+				visit(arg, index, (PbfidxSlabId){PBFIDX_LEAF, region * PBFIDX_COLUMNS + i}, &record->leaf[i],
+				      record);
 		}
 	}
 	pfree(record);
@@ -132,8 +136,8 @@ typedef struct IndexStats
 	int64 overfull;
 	double fill[2];
 	double keys;
-	double fpr_sum;	  /* over ranges */
-	double ranges;	  /* that have bits */
+	double fpr_sum;   /* over ranges */
+	double ranges;    /* that have bits */
 	double upper_fpr; /* of the region being visited; 1 if it has none */
 	uint32 upper_region;
 } IndexStats;
@@ -193,7 +197,8 @@ pbfidx_stats(PG_FUNCTION_ARGS)
 	values[i++] = Float8GetDatum(s.keys > 0 ? (double) index_blocks * BLCKSZ * 8 / s.keys : 0);
 	values[i++] = Float8GetDatum(s.slabs[PBFIDX_LEAF] > 0 ? s.fill[PBFIDX_LEAF] / s.slabs[PBFIDX_LEAF] : 0);
 	nulls[i] = s.slabs[PBFIDX_UPPER] == 0;
-	values[i++] = Float8GetDatum(s.slabs[PBFIDX_UPPER] > 0 ? s.fill[PBFIDX_UPPER] / s.slabs[PBFIDX_UPPER] : 0);
+	values[i++] =
+	    Float8GetDatum(s.slabs[PBFIDX_UPPER] > 0 ? s.fill[PBFIDX_UPPER] / s.slabs[PBFIDX_UPPER] : 0);
 	values[i++] = Int64GetDatum(s.overfull);
 	values[i++] = Float8GetDatum(fpr);
 	values[i++] = Float8GetDatum(fpr * s.ranges * pages_per_range);
@@ -248,12 +253,12 @@ pbfidx_check(PG_FUNCTION_ARGS)
 	Relation index = open_for_reading(oid);
 
 	if (heap == NULL || index->rd_index->indrelid != heap_oid)
-		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE), errmsg("could not open the table of index \"%s\"",
-																RelationGetRelationName(index)));
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE),
+		        errmsg("could not open the table of index \"%s\"", RelationGetRelationName(index)));
 	if (!index->rd_index->indisvalid)
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
-				errhint("A failed CREATE INDEX CONCURRENTLY left it behind: REINDEX or drop it."));
+		        errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
+		        errhint("A failed CREATE INDEX CONCURRENTLY left it behind: REINDEX or drop it."));
 	pbfidx_check_structure(index, RelationGetNumberOfBlocks(heap));
 	if (heapallindexed)
 		pbfidx_check_heap(heap, index);
@@ -274,13 +279,14 @@ resummarize(Relation heap, Relation index, int64 first_page, int64 last_page)
 
 	for (uint64 leaf = first_page / slab_pages; leaf <= last / slab_pages; leaf++)
 		rebuilt += pbfidx_rebuild_slab(r, (PbfidxSlabId){PBFIDX_LEAF, (uint32) leaf});
-	for (uint64 region = first_page / slab_pages / PBFIDX_COLUMNS; region <= last / slab_pages / PBFIDX_COLUMNS; region++)
+	for (uint64 region = first_page / slab_pages / PBFIDX_COLUMNS;
+	     region <= last / slab_pages / PBFIDX_COLUMNS; region++)
 	{
 		PbfidxRegion *record = palloc(sizeof(PbfidxRegion));
 
 		/* Uppers that are not there are VACUUM's to decide on. */
 		if (pbfidx_read_region(index, (uint32) region, record) &&
-			(record->upper.now.start != 0 || record->upper.next.start != 0))
+		    (record->upper.now.start != 0 || record->upper.next.start != 0))
 			rebuilt += pbfidx_rebuild_slab(r, (PbfidxSlabId){PBFIDX_UPPER, (uint32) region});
 		pfree(record);
 	}
@@ -293,15 +299,17 @@ check_pages(int64 first_page, int64 last_page)
 {
 	if (first_page < 0 || first_page > MaxBlockNumber)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("first_heap_page out of range: %lld", (long long) first_page),
-				errdetail("It must be between 0 and %u.", MaxBlockNumber));
+		        errmsg("first_heap_page out of range: %lld", (long long) first_page),
+		        errdetail("It must be between 0 and %u.", MaxBlockNumber));
 	if (last_page < first_page || last_page > MaxBlockNumber)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("last_heap_page out of range: %lld", (long long) last_page),
-				errdetail("It must be between first_heap_page (%lld) and %u.", (long long) first_page, MaxBlockNumber));
+		        errmsg("last_heap_page out of range: %lld", (long long) last_page),
+		        errdetail("It must be between first_heap_page (%lld) and %u.", (long long) first_page,
+		                  MaxBlockNumber));
 }
 
-/* As the table's owner, with a safe search_path, in a security-restricted operation: expressions are the owner's code. */
+/* As the table's owner, with a safe search_path, in a security-restricted operation: expressions are the
+ * owner's code. */
 Datum
 pbfidx_resummarize(PG_FUNCTION_ARGS)
 {
@@ -318,28 +326,136 @@ pbfidx_resummarize(PG_FUNCTION_ARGS)
 	check_pages(first_page, last_page);
 	if (RecoveryInProgress())
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("recovery is in progress"),
-				errhint("Maintenance of an index cannot be executed during recovery."));
+		        errhint("Maintenance of an index cannot be executed during recovery."));
 	heap_oid = IndexGetRelation(oid, true);
 	heap = OidIsValid(heap_oid) ? table_open(heap_oid, ShareUpdateExclusiveLock) : NULL;
 	index = relation_open(oid, AccessShareLock);
 	require_pbfidx(index);
 	if (heap == NULL || index->rd_index->indrelid != heap_oid)
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE),
-				errmsg("could not open the table of index \"%s\"", RelationGetRelationName(index)));
+		        errmsg("could not open the table of index \"%s\"", RelationGetRelationName(index)));
 	if (!pbf_owns_relation(oid))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
 	if (!index->rd_index->indisvalid)
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				errmsg("index \"%s\" is not valid", RelationGetRelationName(index)));
+		        errmsg("index \"%s\" is not valid", RelationGetRelationName(index)));
 	GetUserIdAndSecContext(&save_user, &save_context);
 	SetUserIdAndSecContext(heap->rd_rel->relowner, save_context | SECURITY_RESTRICTED_OPERATION);
 	nest = NewGUCNestLevel();
-	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
-							 false);
+	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
+	                         GUC_ACTION_SAVE, true, 0, false);
 	rebuilt = resummarize(heap, index, first_page, last_page);
 	AtEOXact_GUC(false, nest);
 	SetUserIdAndSecContext(save_user, save_context);
 	relation_close(index, AccessShareLock);
 	table_close(heap, ShareUpdateExclusiveLock);
 	PG_RETURN_INT64(rebuilt);
+}
+
+/* ---- estimate ---- */
+
+#define SAMPLE_PAGES 240 /* consecutive ones, two slabs: they also show how alike neighbours are */
+#define MIN_RANGE_KEYS 32
+
+/* Attribute numbers and hashers of the named columns. */
+static PbfidxHasher *
+column_hashers(Relation heap, ArrayType *names, IndexInfo *info)
+{
+	Datum *values;
+	bool *nulls;
+	int n;
+	PbfidxHasher *hashers;
+
+	deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &n);
+	if (n < 1 || n > INDEX_MAX_KEYS)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		        errmsg("number of columns out of range: %d", n),
+		        errdetail("It must be between 1 and %d.", INDEX_MAX_KEYS));
+	hashers = palloc0(n * sizeof(PbfidxHasher));
+	info->ii_NumIndexAttrs = info->ii_NumIndexKeyAttrs = n;
+	for (int i = 0; i < n; i++)
+	{
+		char *name = nulls[i] ? "NULL" : TextDatumGetCString(values[i]);
+		AttrNumber attribute = nulls[i] ? InvalidAttrNumber : get_attnum(RelationGetRelid(heap), name);
+		Form_pg_attribute att;
+
+		if (attribute <= 0)
+			ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN),
+			        errmsg("column \"%s\" of relation \"%s\" does not exist", name,
+			               RelationGetRelationName(heap)));
+		att = TupleDescAttr(RelationGetDescr(heap), attribute - 1);
+		info->ii_IndexAttrNumbers[i] = attribute;
+		hashers[i].column = i;
+		pbf_hasher_init(&hashers[i].value, att->atttypid, att->attcollation, PBF_ENUM_BY_OID,
+		                CurrentMemoryContext);
+	}
+	return hashers;
+}
+
+/* Distinct keys of a page to size for, and of a run of consecutive pages per page of it. */
+static void
+sample_keys(PbfidxHeapScan *scan, BlockNumber heap_blocks, double *page_keys, double *run_keys)
+{
+	PbfidxKeySet *page = pbfidx_new_keyset(), *run = pbfidx_new_keyset();
+	BlockNumber first = heap_blocks / 3;
+	BlockNumber length = Min(heap_blocks - first, SAMPLE_PAGES);
+	PbfidxMean m = {0, 0};
+
+	for (BlockNumber block = first; block < first + length; block++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		pbfidx_clear_keyset(page);
+		pbfidx_scan_block(scan, block);
+		for (int i = 0; i < scan->n; i++)
+		{
+			if (pbfidx_add_key(page, scan->keys[i]))
+				pbfidx_add_key(run, scan->keys[i]);
+		}
+		pbfidx_add_to_mean(&m, page->n);
+	}
+	*page_keys = pbfidx_mean(&m);
+	*run_keys = m.n > 0 ? (double) run->n / m.n : 0;
+	pbfidx_free_keyset(page);
+	pbfidx_free_keyset(run);
+}
+
+#define ESTIMATE_COLUMNS 3
+
+Datum
+pbfidx_estimate(PG_FUNCTION_ARGS)
+{
+	Oid oid = PG_GETARG_OID(0);
+	double fpr = PG_GETARG_FLOAT8(2), page_keys, run_keys, pages_per_range, rate, pages;
+	Relation heap;
+	BlockNumber heap_blocks;
+	IndexInfo *info = makeNode(IndexInfo);
+	PbfidxHasher *hashers;
+	PbfidxHeapScan *scan;
+	TupleDesc desc;
+	Datum values[ESTIMATE_COLUMNS];
+	bool nulls[ESTIMATE_COLUMNS] = {false};
+
+	if (!(fpr >= PBFIDX_MIN_FPR && fpr <= PBFIDX_MAX_FPR))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		        errmsg("false_positive_rate out of range: %g", fpr),
+		        errdetail("It must be between %g and %g.", PBFIDX_MIN_FPR, PBFIDX_MAX_FPR));
+	heap = table_open(oid, AccessShareLock);
+	pbfidx_require_heap(heap);
+	if (pg_class_aclcheck(oid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(heap));
+	hashers = column_hashers(heap, PG_GETARG_ARRAYTYPE_P(1), info);
+	heap_blocks = RelationGetNumberOfBlocks(heap);
+	scan = pbfidx_begin_heapscan_for(heap, info, hashers, info->ii_NumIndexAttrs, false, PBFIDX_CHECK);
+	sample_keys(scan, heap_blocks, &page_keys, &run_keys);
+	pbfidx_end_heapscan(scan);
+	pages_per_range = page_keys > 0 ? Max(1, ceil(MIN_RANGE_KEYS / page_keys)) : 1;
+	pages = pbfidx_planned_pages(ceil(heap_blocks / pages_per_range), page_keys * pages_per_range,
+	                             run_keys * pages_per_range * PBFIDX_COLUMNS, fpr, &rate);
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE || desc->natts != ESTIMATE_COLUMNS)
+		elog(ERROR, "return type must be a row of %d columns", ESTIMATE_COLUMNS);
+	values[0] = Int32GetDatum((int32) pages_per_range);
+	values[1] = Int64GetDatum((int64) pages * BLCKSZ);
+	values[2] = Float8GetDatum(rate * heap_blocks);
+	table_close(heap, AccessShareLock);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
 }

@@ -57,7 +57,7 @@ pbfidx_value_key(PbfidxHasher *hasher, Datum value)
 
 	if (hasher->own)
 		hash = (uint64) DatumGetInt64(
-			FunctionCall2Coll(&hasher->function, hasher->collation, value, Int64GetDatum(0)));
+		    FunctionCall2Coll(&hasher->function, hasher->collation, value, Int64GetDatum(0)));
 	else
 		hash = pbf_hash_value(&hasher->value, value);
 	return pbfidx_column_key(hasher->column, hash);
@@ -65,7 +65,7 @@ pbfidx_value_key(PbfidxHasher *hasher, Datum value)
 
 int
 pbfidx_row_keys(PbfidxHasher *hashers, int columns, bool row_key, const Datum *values, const bool *isnull,
-				uint64 *keys)
+                uint64 *keys)
 {
 	int n = 0;
 

@@ -7,10 +7,10 @@
  *
  * range    pages_per_range consecutive heap pages: what a scan returns.
  * slab     `blocks` index pages that together hold one blocked-partitioned filter for each of PBFIDX_COLUMNS
- *          columns. Page b of a slab is block b of all these filters, as a bit matrix: PBFIDX_ROWS rows (parts
- *          x bits of a part), one bit a column. A key owns one page, and in it one row of each part.
- * leaf     level 0: a column is a range. upper: level 1: a column is a leaf slab.
- * region   the ranges under one upper slab: PBFIDX_COLUMNS leaf slabs of PBFIDX_COLUMNS ranges.
+ *          columns. Page b of a slab is block b of all these filters, as a bit matrix: PBFIDX_ROWS rows
+ * (parts x bits of a part), one bit a column. A key owns one page, and in it one row of each part. leaf level
+ * 0: a column is a range. upper: level 1: a column is a leaf slab. region   the ranges under one upper slab:
+ * PBFIDX_COLUMNS leaf slabs of PBFIDX_COLUMNS ranges.
  *
  * Every page has a special area that says what it is (PbfidxPageId). Generations are never reused, so that
  * whoever still holds the address of a page that now serves something else sees it.
@@ -40,12 +40,12 @@ typedef enum PbfidxLevel
 
 typedef struct PbfidxPageId
 {
-	uint32 slab;	   /* leaf: number of the slab; upper, directory: of the region; else 0 */
-	uint32 block;	   /* number of the page in its slab */
+	uint32 slab;       /* leaf: number of the slab; upper, directory: of the region; else 0 */
+	uint32 block;      /* number of the page in its slab */
 	uint32 generation; /* of the slab */
-	uint8 level;	   /* PbfidxLevel */
-	uint8 parts;	   /* slabs: parts of the matrix */
-	uint16 page_id;	   /* PBFIDX_PAGE_ID */
+	uint8 level;       /* PbfidxLevel */
+	uint8 parts;       /* slabs: parts of the matrix */
+	uint16 page_id;    /* PBFIDX_PAGE_ID */
 } PbfidxPageId;
 
 StaticAssertDecl(sizeof(PbfidxPageId) == 16, "frozen format");
@@ -65,16 +65,16 @@ StaticAssertDecl(sizeof(PbfidxPageId) >= 7, "room behind the last row");
 /* Where one slab is. */
 typedef struct PbfidxExtent
 {
-	uint32 start;	   /* first page; 0: none */
-	uint32 blocks;	   /* pages */
+	uint32 start;      /* first page; 0: none */
+	uint32 blocks;     /* pages */
 	uint32 generation; /* in the pages' identity */
 } PbfidxExtent;
 
 typedef struct PbfidxEntry
 {
 	PbfidxExtent now;
-	PbfidxExtent next;	/* being built to replace `now`: inserts write both. start 0: none */
-	float4 built_fill;	/* mean share of set bits in used columns when it was built; 0: not known */
+	PbfidxExtent next;  /* being built to replace `now`: inserts write both. start 0: none */
+	float4 built_fill;  /* mean share of set bits in used columns when it was built; 0: not known */
 	uint32 column_keys; /* distinct keys a column that it was sized for */
 } PbfidxEntry;
 
@@ -103,7 +103,7 @@ typedef struct PbfidxFree
 #define PBFIDX_POINTERS_PER_PAGE ((int) (PBFIDX_CONTENT_BYTES / sizeof(uint32)))
 
 #define PBFIDX_SERVER_HASH 0x01 /* a column is hashed by a function of the server or of a user */
-#define PBFIDX_ROW_KEY 0x02		/* every row also has the row key: scans without conditions (partial index) */
+#define PBFIDX_ROW_KEY 0x02     /* every row also has the row key: scans without conditions (partial index) */
 
 typedef struct PbfidxMeta
 {
@@ -115,23 +115,23 @@ typedef struct PbfidxMeta
 	uint32 pages_per_range;
 	uint32 flags;
 	uint32 server_major; /* whose hash functions were used */
-	uint32 column_keys;	 /* distinct keys expected in a range */
-	uint32 reserved[4];	 /* zero */
+	uint32 column_keys;  /* distinct keys expected in a range */
+	uint32 reserved[4];  /* zero */
 
 	/* Changed by growth and rebuild, under the growth lock. */
 	uint32 generation; /* last one given out */
-	uint32 hwm;		   /* first block never published: from here on is garbage */
+	uint32 hwm;        /* first block never published: from here on is garbage */
 	uint32 free_count;
-	uint32 direct[PBFIDX_DIRECT];			/* directory pages; 0: none */
+	uint32 direct[PBFIDX_DIRECT];           /* directory pages; 0: none */
 	uint32 indirect[PBFIDX_INDIRECT_PAGES]; /* pages full of block numbers of directory pages */
 	PbfidxFree free[PBFIDX_FREE_MAX];
 } PbfidxMeta;
 
 StaticAssertDecl(sizeof(PbfidxMeta) <= PBFIDX_CONTENT_BYTES, "metapage");
 StaticAssertDecl(((uint64) PBFIDX_DIRECT + (uint64) PBFIDX_INDIRECT_PAGES * PBFIDX_POINTERS_PER_PAGE) *
-						 PBFIDX_REGIONS_PER_PAGE * PBFIDX_COLUMNS * PBFIDX_COLUMNS >=
-					 MaxBlockNumber,
-				 "every heap page has a place in the directory");
+                         PBFIDX_REGIONS_PER_PAGE * PBFIDX_COLUMNS * PBFIDX_COLUMNS >=
+                     MaxBlockNumber,
+                 "every heap page has a place in the directory");
 
 #define PBFIDX_METAPAGE 0
 

@@ -11,7 +11,7 @@ typedef struct PbfidxOptions
 {
 	int32 vl_len_;
 	double false_positive_rate; /* of a range */
-	int pages_per_range;		/* 0: chosen at build */
+	int pages_per_range;        /* 0: chosen at build */
 } PbfidxOptions;
 
 #define PBFIDX_DEFAULT_FPR 2e-6
@@ -25,7 +25,8 @@ extern bytea *pbfidx_options(Datum reloptions, bool validate);
 static inline double
 pbfidx_option_fpr(Relation index)
 {
-	return index->rd_options != NULL ? ((PbfidxOptions *) index->rd_options)->false_positive_rate : PBFIDX_DEFAULT_FPR;
+	return index->rd_options != NULL ? ((PbfidxOptions *) index->rd_options)->false_positive_rate
+	                                 : PBFIDX_DEFAULT_FPR;
 }
 
 static inline int

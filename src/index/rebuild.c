@@ -6,11 +6,11 @@
  * 3. Read the heap's length, scan the slab's heap pages, collect in private memory, OR into the new pages.
  * 4. One record: `now` := `next`, `next` := none, the old extent onto the free list.
  *
- * A rebuild that was interrupted, by an error, a cancel or a crash, leaves `next` behind with bits that are all
- * valid: the next rebuild of the slab goes on with it at 3.
+ * A rebuild that was interrupted, by an error, a cancel or a crash, leaves `next` behind with bits that are
+ * all valid: the next rebuild of the slab goes on with it at 3.
  *
- * Why it is enough: a row is on its heap page before its insert reads the record. Record read before 2: the scan
- * of 3 sees the row. Read after 2: the insert writes both.
+ * Why it is enough: a row is on its heap page before its insert reads the record. Record read before 2: the
+ * scan of 3 sees the row. Read after 2: the insert writes both.
  */
 #include "postgres.h"
 
@@ -61,7 +61,7 @@ pbfidx_is_overfull(Relation index, PbfidxSlabId id, const PbfidxEntry *entry)
 	double cells = (double) PBFIDX_ROWS / PBFIDX_SCALAR_PARTS;
 	/* One that was made empty is measured by the keys it was made for. */
 	double built = entry->built_fill > 0 ? entry->built_fill
-										 : -expm1(-(double) entry->column_keys / (entry->now.blocks * cells));
+	                                     : -expm1(-(double) entry->column_keys / (entry->now.blocks * cells));
 	double fill;
 	int used;
 
@@ -74,7 +74,8 @@ pbfidx_is_overfull(Relation index, PbfidxSlabId id, const PbfidxEntry *entry)
 
 /* ---- sizes ---- */
 
-/* Mean distinct keys of a range of the leaf slab, from some of its ranges; 0 if they are empty, -1: give up. */
+/* Mean distinct keys of a range of the leaf slab, from some of its ranges; 0 if they are empty, -1: give up.
+ */
 static double
 sample_range_keys(PbfidxRebuild *r, uint32 leaf)
 {
@@ -128,8 +129,8 @@ upper_size(PbfidxRebuild *r, uint32 region, double *column_keys)
 	uint64 slab_pages = (uint64) PBFIDX_COLUMNS * r->pages_per_range;
 	PbfidxPlan plan;
 
-	for (uint32 leaf = region * PBFIDX_COLUMNS; leaf < (region + 1) * PBFIDX_COLUMNS && leaf * slab_pages < heap_blocks;
-		 leaf++)
+	for (uint32 leaf = region * PBFIDX_COLUMNS;
+	     leaf < (region + 1) * PBFIDX_COLUMNS && leaf * slab_pages < heap_blocks; leaf++)
 	{
 		r->heap_pages += slab_pages;
 		if (!pbfidx_collect_slab(r->keys, r->scan, leaf, r->pages_per_range, heap_blocks, r->delay))
@@ -215,7 +216,8 @@ fill_upper(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry *entry, uint8 *matrice
 		r->heap_pages += slab_pages;
 		if (!pbfidx_collect_slab(r->keys, r->scan, leaf, r->pages_per_range, heap_blocks, r->delay))
 			return false;
-		pbfidx_set_column_keys(matrices, entry->next.blocks, PBFIDX_UPPER, column, r->keys->slab->keys, r->keys->slab->n);
+		pbfidx_set_column_keys(matrices, entry->next.blocks, PBFIDX_UPPER, column, r->keys->slab->keys,
+		                       r->keys->slab->n);
 		pbfidx_add_to_mean(&m, pbfidx_full_slab_keys(r->keys));
 	}
 	if (m.n > 0)
@@ -263,7 +265,7 @@ pbfidx_rebuild_slab(PbfidxRebuild *r, PbfidxSlabId id)
 	if (entry.next.start == 0)
 	{
 		blocks = id.level == PBFIDX_LEAF ? leaf_size(r, id.slab, region, &column_keys)
-										 : upper_size(r, id.slab, &column_keys);
+		                                 : upper_size(r, id.slab, &column_keys);
 		if (blocks == 0)
 			return false;
 		publish_next(r, id, &entry, blocks);

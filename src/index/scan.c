@@ -1,17 +1,18 @@
 /*
  * scan.c: which ranges may hold a row that meets all conditions.
  *
- * A condition is a set of keys of one column: one for `=`, several for `= ANY`, the NULL key for IS NULL. A range
- * survives if each condition has a key that the range may contain. For every region:
+ * A condition is a set of keys of one column: one for `=`, several for `= ANY`, the NULL key for IS NULL. A
+ * range survives if each condition has a key that the range may contain. For every region:
  *
  * 1. Read its record. (After the snapshot was taken, and anew in every call: see src/README.md.)
- * 2. Probe every key in the upper slab, if there is one: a mask of leaf slabs for each key. A slab survives if it
- *    is in a mask of each condition.
+ * 2. Probe every key in the upper slab, if there is one: a mask of leaf slabs for each key. A slab survives
+ * if it is in a mask of each condition.
  * 3. Probe, in each leaf slab that survives, the keys whose mask has it. OR within, AND between conditions.
  * 4. Return the heap pages of the ranges that survive.
  *
- * A probe is one page, and on it one row a part. Pages are pinned and rows prefetched in batches, so that cache
- * misses overlap. A page that is not what the record said was recycled since: the region is started again.
+ * A probe is one page, and on it one row a part. Pages are pinned and rows prefetched in batches, so that
+ * cache misses overlap. A page that is not what the record said was recycled since: the region is started
+ * again.
  */
 #include "postgres.h"
 
@@ -50,8 +51,8 @@ typedef struct PbfidxScan
 	int nkeys;
 	Condition *conditions;
 	int nconditions;
-	bool impossible; /* a condition that no row meets */
-	bool all_ranges; /* nothing to look for, or an index whose hashes cannot be trusted */
+	bool impossible;    /* a condition that no row meets */
+	bool all_ranges;    /* nothing to look for, or an index whose hashes cannot be trusted */
 	MemoryContext mcxt; /* of the keys; reset by rescan */
 
 	/* while a region is looked at */
@@ -193,9 +194,9 @@ hashes_trusted(Relation index)
 	if (!(cache->flags & PBFIDX_SERVER_HASH) || cache->server_major == PG_VERSION_NUM / 10000)
 		return true;
 	ereport(WARNING,
-			errmsg("index \"%s\" was built by PostgreSQL %u and uses hash functions of the server",
-				   RelationGetRelationName(index), cache->server_major),
-			errdetail("Until it is rebuilt, it returns the whole table."), errhint("REINDEX it."));
+	        errmsg("index \"%s\" was built by PostgreSQL %u and uses hash functions of the server",
+	               RelationGetRelationName(index), cache->server_major),
+	        errdetail("Until it is rebuilt, it returns the whole table."), errhint("REINDEX it."));
 	return false;
 }
 
@@ -269,7 +270,8 @@ run_probes(IndexScanDesc scan, Probe *probes, int n)
 	for (int i = 0; i < n; i++)
 	{
 		probes[i].buffer = ReadBuffer(scan->indexRelation, probes[i].extent.start + probes[i].place.block);
-		pbfidx_prefetch(pbfidx_matrix(BufferGetPage(probes[i].buffer)), &probes[i].place, PBFIDX_SCALAR_PARTS);
+		pbfidx_prefetch(pbfidx_matrix(BufferGetPage(probes[i].buffer)), &probes[i].place,
+		                PBFIDX_SCALAR_PARTS);
 	}
 	for (int i = 0; i < n; i++)
 	{
@@ -367,9 +369,11 @@ probe_leaves(PbfidxScan *so, Queue *q, uint32 region, const PbfidxMask *slabs, P
 			PbfidxSlabId id = {PBFIDX_LEAF, region * PBFIDX_COLUMNS + s};
 
 			/* A slab that is not there has no rows; one that lost all its ranges needs no more probes. */
-			if (!pbfidx_mask_test(slabs, s) || so->region->leaf[s].now.start == 0 || is_empty_mask(&ranges[s]))
+			if (!pbfidx_mask_test(slabs, s) || so->region->leaf[s].now.start == 0 ||
+			    is_empty_mask(&ranges[s]))
 				continue;
-			for (int key = so->conditions[c].first; key < so->conditions[c].first + so->conditions[c].n; key++)
+			for (int key = so->conditions[c].first; key < so->conditions[c].first + so->conditions[c].n;
+			     key++)
 			{
 				if (pbfidx_mask_test(&so->key_masks[key], s))
 					enqueue(q, id, so->region->leaf[s].now, so->keys[key], &any[s]);
@@ -447,13 +451,14 @@ scan_regions(PbfidxScan *so, IndexScanDesc scan, TIDBitmap *tbm)
 			continue;
 		for (int s = 0; s < PBFIDX_COLUMNS; s++)
 		{
-			if (!pbfidx_mask_test(&slabs, s) || so->region->leaf[s].now.start == 0 || is_empty_mask(&ranges[s]))
+			if (!pbfidx_mask_test(&slabs, s) || so->region->leaf[s].now.start == 0 ||
+			    is_empty_mask(&ranges[s]))
 				continue;
 			for (int r = 0; r < PBFIDX_COLUMNS; r++)
 			{
 				if (pbfidx_mask_test(&ranges[s], r))
 					pages += add_range(tbm, ((uint64) region * PBFIDX_COLUMNS + s) * PBFIDX_COLUMNS + r,
-									   pages_per_range, heap_blocks);
+					                   pages_per_range, heap_blocks);
 			}
 		}
 	}

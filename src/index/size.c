@@ -51,6 +51,40 @@ pbfidx_plan(double range_keys, double slab_keys, double fpr, bool with_upper)
 	return best.upper_blocks <= PBFIDX_UPPER_MAX_BLOCKS ? best : plan_alone(range_keys, fpr);
 }
 
+static double
+planned_rate(const PbfidxPlan *plan, double range_keys, double slab_keys)
+{
+	double leaf = pbf_fpr_blocked(range_keys, plan->leaf_blocks, PBFIDX_SCALAR_PARTS, PART_BITS);
+
+	return plan->upper_blocks == 0
+	           ? leaf
+	           : leaf * pbf_fpr_blocked(slab_keys, plan->upper_blocks, PBFIDX_SCALAR_PARTS, PART_BITS);
+}
+
+/* As build.c does it: full regions have an upper, a rest of at least half a region too. */
+double
+pbfidx_planned_pages(double ranges, double range_keys, double slab_keys, double fpr, double *rate)
+{
+	PbfidxPlan whole = pbfidx_plan(range_keys, slab_keys, fpr, true);
+	PbfidxPlan alone = pbfidx_plan(range_keys, slab_keys, fpr, false);
+	double slabs = Max(1, ceil(ranges / PBFIDX_COLUMNS));
+	double regions = floor(slabs / PBFIDX_COLUMNS);
+	double rest = slabs - regions * PBFIDX_COLUMNS;
+	double with_upper = regions * PBFIDX_COLUMNS, pages;
+
+	if (rest >= PBFIDX_UPPER_FROM_SLABS)
+	{
+		with_upper = slabs;
+		regions++;
+	}
+	pages = 1 + ceil(Max(regions, 1) / PBFIDX_REGIONS_PER_PAGE) + with_upper * whole.leaf_blocks +
+	        regions * whole.upper_blocks + (slabs - with_upper) * alone.leaf_blocks;
+	*rate = (with_upper * planned_rate(&whole, range_keys, slab_keys) +
+	         (slabs - with_upper) * planned_rate(&alone, range_keys, slab_keys)) /
+	        slabs;
+	return pages;
+}
+
 /* Set bits of each column. */
 static void
 count_columns(const uint8 *matrix, int *set)

@@ -1,9 +1,9 @@
 /*
  * size.h: how many pages a slab gets.
  *
- * The false positive rates of the two levels multiply where a leaf slab does not hold the key, so the split of
- * the asked rate between them is free; it is chosen for the fewest pages. Leaf slabs have few pages (3 or 4 for
- * one ordinary column), so the rounding goes to the upper level, which has many.
+ * The false positive rates of the two levels multiply where a leaf slab does not hold the key, so the split
+ * of the asked rate between them is free; it is chosen for the fewest pages. Leaf slabs have few pages (3 or
+ * 4 for one ordinary column), so the rounding goes to the upper level, which has many.
  */
 #ifndef PBF_INDEX_SIZE_H
 #define PBF_INDEX_SIZE_H
@@ -12,7 +12,8 @@
 
 #define PBFIDX_UPPER_MAX_BLOCKS 8192 /* 64 MB a region: beyond, leaf slabs are probed one by one */
 #define PBFIDX_LEAF_MAX_BLOCKS 1024
-/* Leaf slabs of a region without upper: 24 bits a key are 9e-5 a range, under one false page in such a table. */
+/* Leaf slabs of a region without upper: 24 bits a key are 9e-5 a range, under one false page in such a table.
+ */
 #define PBFIDX_ALONE_MAX_BITS 24.0
 /* An upper has room for a whole region; it is worth its pages from that many leaf slabs on. */
 #define PBFIDX_UPPER_FROM_SLABS (PBFIDX_COLUMNS / 2)
@@ -26,7 +27,12 @@ typedef struct PbfidxPlan
 /* range_keys, slab_keys: distinct keys in a range and in a leaf slab of full ranges. */
 extern PbfidxPlan pbfidx_plan(double range_keys, double slab_keys, double fpr, bool with_upper);
 
-/* Distinct keys a column, estimated from the bits of one page of a slab of that many blocks; 0 if it is empty. */
+/* Pages of a whole index over that many ranges, and the rate of a range it would have. */
+extern double pbfidx_planned_pages(double ranges, double range_keys, double slab_keys, double fpr,
+                                   double *rate);
+
+/* Distinct keys a column, estimated from the bits of one page of a slab of that many blocks; 0 if it is
+ * empty. */
 extern double pbfidx_page_keys(const uint8 *matrix, int parts, uint32 blocks);
 /* Mean share of set bits over the columns that have any; *used: how many those are. */
 extern double pbfidx_page_fill(const uint8 *matrix, int *used);

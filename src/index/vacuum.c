@@ -1,8 +1,9 @@
 /*
  * vacuum.c: VACUUM.
  *
- * Bits cannot be removed, so dead rows need no pass over the index. What VACUUM does instead, within a budget of
- * heap pages to read: rebuilds that were interrupted, upper slabs that are missing, leaf slabs that became overfull.
+ * Bits cannot be removed, so dead rows need no pass over the index. What VACUUM does instead, within a budget
+ * of heap pages to read: rebuilds that were interrupted, upper slabs that are missing, leaf slabs that became
+ * overfull.
  */
 #include "postgres.h"
 
@@ -19,7 +20,8 @@
 #include "index/rebuild.h"
 #include "index/vacuum.h"
 
-/* Heap pages that one VACUUM may read for the index: a quarter of the table, and always enough for a region. */
+/* Heap pages that one VACUUM may read for the index: a quarter of the table, and always enough for a region.
+ */
 #define BUDGET_FRACTION 4
 
 /* Leaf slabs that the region has. */
@@ -60,11 +62,11 @@ maintain_region(PbfidxRebuild *r, uint32 number, uint64 budget)
 
 			pbf_vacuum_delay_point();
 			if (region->leaf[i].next.start != 0 ||
-				(region->leaf[i].now.start != 0 && pbfidx_is_overfull(r->index, leaf, &region->leaf[i])))
+			    (region->leaf[i].now.start != 0 && pbfidx_is_overfull(r->index, leaf, &region->leaf[i])))
 				pbfidx_rebuild_slab(r, leaf);
 		}
 		if (region->upper.now.start != 0 && r->heap_pages < budget &&
-			pbfidx_is_overfull(r->index, upper, &region->upper))
+		    pbfidx_is_overfull(r->index, upper, &region->upper))
 			pbfidx_rebuild_slab(r, upper);
 	}
 	pfree(region);
@@ -84,7 +86,8 @@ maintain(Relation heap, Relation index)
 }
 
 IndexBulkDeleteResult *
-pbfidx_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback, void *state)
+pbfidx_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback,
+                  void *state)
 {
 	(void) info;
 	(void) callback;
@@ -99,7 +102,7 @@ may_maintain(Relation index)
 	if (!index->rd_index->indisvalid || RecoveryInProgress())
 		return false;
 	return !IsInParallelMode() ||
-		   (RelationGetIndexExpressions(index) == NIL && RelationGetIndexPredicate(index) == NIL);
+	       (RelationGetIndexExpressions(index) == NIL && RelationGetIndexPredicate(index) == NIL);
 }
 
 IndexBulkDeleteResult *

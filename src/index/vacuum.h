@@ -7,7 +7,7 @@
 #include "access/genam.h"
 
 extern IndexBulkDeleteResult *pbfidx_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
-												IndexBulkDeleteCallback callback, void *state);
+                                                IndexBulkDeleteCallback callback, void *state);
 extern IndexBulkDeleteResult *pbfidx_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
 
 #endif

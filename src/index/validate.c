@@ -22,7 +22,7 @@ static void
 complain(bool *valid, const char *opclass, const char *detail, const char *object)
 {
 	ereport(INFO, errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-			errmsg("pbfidx operator family of class \"%s\": %s: %s", opclass, detail, object));
+	        errmsg("pbfidx operator family of class \"%s\": %s: %s", opclass, detail, object));
 	*valid = false;
 }
 
@@ -37,7 +37,8 @@ check_function(Form_pg_amproc proc, const char *opclass, bool *valid)
 	else if (proc->amprocnum == PBFIDX_OPTIONS_PROC)
 		ok = check_amoptsproc_signature(proc->amproc);
 	if (!ok)
-		complain(valid, opclass, "support function with wrong number or signature", format_procedure(proc->amproc));
+		complain(valid, opclass, "support function with wrong number or signature",
+		         format_procedure(proc->amproc));
 }
 
 /* Operators: equality only, as a search operator. */
@@ -66,13 +67,15 @@ pbfidx_validate(Oid opclass)
 	operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(form->opcfamily));
 	functions = SearchSysCacheList1(AMPROCNUM, ObjectIdGetDatum(form->opcfamily));
 	for (int i = 0; i < functions->n_members; i++)
-		check_function((Form_pg_amproc) GETSTRUCT(&functions->members[i]->tuple), NameStr(form->opcname), &valid);
+		check_function((Form_pg_amproc) GETSTRUCT(&functions->members[i]->tuple), NameStr(form->opcname),
+		               &valid);
 	for (int i = 0; i < operators->n_members; i++)
 	{
 		Form_pg_amop op = (Form_pg_amop) GETSTRUCT(&operators->members[i]->tuple);
 
 		check_operator(op, NameStr(form->opcname), &valid);
-		has_equality = has_equality || (op->amoplefttype == form->opcintype && op->amoprighttype == form->opcintype);
+		has_equality =
+		    has_equality || (op->amoplefttype == form->opcintype && op->amoprighttype == form->opcintype);
 	}
 	if (!has_equality)
 		complain(&valid, NameStr(form->opcname), "no equality operator for", format_type_be(form->opcintype));
