@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "port/pg_bitutils.h"
+
 #include "core/geometry.h"
 #include "core/theory.h"
 
@@ -102,16 +104,23 @@ count_columns(const uint8 *matrix, int *set)
 double
 pbfidx_page_fill(const uint8 *matrix, int *used)
 {
-	int set[PBFIDX_COLUMNS];
+	PbfidxMask any = {{0}};
 	int64 total = 0;
 
-	count_columns(matrix, set);
-	*used = 0;
-	for (int column = 0; column < PBFIDX_COLUMNS; column++)
+	for (int row = 0; row < PBFIDX_ROWS; row++)
 	{
-		*used += set[column] > 0;
-		total += set[column];
+		PbfidxMask mask;
+
+		pbfidx_load_row(matrix + row * PBFIDX_ROW_BYTES, &mask);
+		for (int w = 0; w < (int) PBFIDX_MASK_WORDS; w++)
+		{
+			total += pg_popcount64(mask.words[w]);
+			any.words[w] |= mask.words[w];
+		}
 	}
+	*used = 0;
+	for (int w = 0; w < (int) PBFIDX_MASK_WORDS; w++)
+		*used += pg_popcount64(any.words[w]);
 	return *used > 0 ? (double) total / ((double) *used * PBFIDX_ROWS) : 0;
 }
 

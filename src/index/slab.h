@@ -56,20 +56,29 @@ pbfidx_load_word(const uint8 *p)
 	return v;
 }
 
+/* One row; the bytes behind its last column, which belong to the next row, are masked out. */
+static inline void
+pbfidx_load_row(const uint8 *row, PbfidxMask *mask)
+{
+	for (int w = 0; w < (int) PBFIDX_MASK_WORDS; w++)
+		mask->words[w] = pbfidx_load_word(row + 8 * w);
+	if (PBFIDX_COLUMNS % 64 != 0)
+		mask->words[PBFIDX_MASK_WORDS - 1] &= (UINT64CONST(1) << (PBFIDX_COLUMNS % 64)) - 1;
+}
+
 /* The AND of a key's rows. */
 static inline void
 pbfidx_probe(const uint8 *matrix, const PbfidxPlace *place, int parts, PbfidxMask *mask)
 {
-	memset(mask, 0xff, sizeof(*mask));
-	for (int i = 0; i < parts; i++)
+	pbfidx_load_row(matrix + place->rows[0] * PBFIDX_ROW_BYTES, mask);
+	for (int i = 1; i < parts; i++)
 	{
-		const uint8 *row = matrix + place->rows[i] * PBFIDX_ROW_BYTES;
+		PbfidxMask row;
 
+		pbfidx_load_row(matrix + place->rows[i] * PBFIDX_ROW_BYTES, &row);
 		for (int w = 0; w < (int) PBFIDX_MASK_WORDS; w++)
-			mask->words[w] &= pbfidx_load_word(row + 8 * w);
+			mask->words[w] &= row.words[w];
 	}
-	if (PBFIDX_COLUMNS % 64 != 0)
-		mask->words[PBFIDX_MASK_WORDS - 1] &= (UINT64CONST(1) << (PBFIDX_COLUMNS % 64)) - 1;
 }
 
 static inline void
