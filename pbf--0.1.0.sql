@@ -1290,6 +1290,7 @@ COMMENT ON AGGREGATE pbf_intersect_agg(pbf) IS
 
 
 
+
 ---- the index access method ----
 
 CREATE FUNCTION pbfidx_handler(internal) RETURNS index_am_handler
@@ -1517,12 +1518,6 @@ COMMENT ON OPERATOR FAMILY jsonb_eq_ops USING pbfidx IS 'equality of jsonb';
 CREATE OPERATOR CLASS jsonb_eq_ops DEFAULT FOR TYPE jsonb USING pbfidx FAMILY jsonb_eq_ops AS
 	OPERATOR 1 =;
 COMMENT ON OPERATOR CLASS jsonb_eq_ops USING pbfidx IS 'equality of jsonb';
-
-CREATE OPERATOR FAMILY record_ops USING pbfidx;
-COMMENT ON OPERATOR FAMILY record_ops USING pbfidx IS 'equality of record'; 
-CREATE OPERATOR CLASS record_ops DEFAULT FOR TYPE record USING pbfidx FAMILY record_ops AS
-	OPERATOR 1 =;
-COMMENT ON OPERATOR CLASS record_ops USING pbfidx IS 'equality of record';
 
 CREATE OPERATOR FAMILY tid_ops USING pbfidx;
 COMMENT ON OPERATOR FAMILY tid_ops USING pbfidx IS 'equality of tid'; 

@@ -5,14 +5,43 @@
 
 #include "access/genam.h"
 #include "access/relscan.h"
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #include "index/keys.h"
 
+/*
+ * ALTER TYPE ... ADD ATTRIBUTE changes the hash of composite values without rewriting tables, so nothing that
+ * holds them can be in an index that outlives it.
+ */
+static void
+refuse_composite(Relation index, Oid type)
+{
+	Oid inner = getBaseType(type);
+
+	for (;;)
+	{
+		if (type_is_array(inner))
+			inner = getBaseType(get_element_type(inner));
+		else if (type_is_range(inner))
+			inner = getBaseType(get_range_subtype(inner));
+		else if (type_is_multirange(inner))
+			inner = get_multirange_range(inner);
+		else
+			break;
+	}
+	if (get_typtype(inner) == TYPTYPE_COMPOSITE || inner == RECORDOID)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		        errmsg("index \"%s\" cannot hold composite values", RelationGetRelationName(index)),
+		        errdetail("Type %s is or contains a composite type.", format_type_be(type)),
+		        errhint("Index its fields, or an expression that makes one scalar of them."));
+}
+
 void
 pbfidx_init_hasher(PbfidxHasher *hasher, Relation index, int column, Oid type, MemoryContext mcxt)
 {
-	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(index), column);
+	Oid own_type = index->rd_opcintype[column];
 
 	memset(hasher, 0, sizeof(*hasher));
 	hasher->column = column;
@@ -23,8 +52,15 @@ pbfidx_init_hasher(PbfidxHasher *hasher, Relation index, int column, Oid type, M
 		fmgr_info_copy(&hasher->function, index_getprocinfo(index, column + 1, PBFIDX_HASH_PROC), mcxt);
 		return;
 	}
+	/*
+	 * The operators of the class are what counts, not what the column's type has for equality: a type that is
+	 * binary coercible to the class's is hashed as that. A polymorphic class leaves the column's own type.
+	 */
+	if (get_typtype(own_type) == TYPTYPE_PSEUDO)
+		own_type = TupleDescAttr(RelationGetDescr(index), column)->atttypid;
 	if (!OidIsValid(type) || get_typtype(type) == TYPTYPE_PSEUDO)
-		type = att->atttypid;
+		type = own_type;
+	refuse_composite(index, type);
 	pbf_hasher_init(&hasher->value, type, hasher->collation, PBF_ENUM_BY_OID, mcxt);
 }
 
