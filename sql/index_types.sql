@@ -48,33 +48,36 @@ CREATE FUNCTION finds(tab text, VARIADIC conds text[]) RETURNS TABLE (cond text,
 	SELECT c, f.* FROM unnest(conds) WITH ORDINALITY u (c, n), find(tab, c) f ORDER BY n
 $$;
 
+CREATE FUNCTION put(type text, vals text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('INSERT INTO tried SELECT '''', v::%s FROM unnest($1) v', type) USING vals;
+END $$;
+
 -- A table with each of the values three times, NULLs among them, few rows a page, half of the rows there when the index
 -- is built, half inserted later. Then all conditions on all values.
 CREATE FUNCTION try(type text, VARIADIC vals text[]) RETURNS TABLE (kind text, conds bigint, used bigint, rows numeric,
 	missing numeric, extra numeric) LANGUAGE plpgsql AS $$
 DECLARE
-	v text;
 	half int := (cardinality(vals) + 1) / 2;
 	list text := (SELECT string_agg(format('%L::%s', x, type), ', ') FROM unnest(vals) x);
+	is_array bool := type ~ '\[\]' OR type = 'tags';
 BEGIN
 	EXECUTE format('CREATE TABLE tried (pad char(2500), x %s) WITH (autovacuum_enabled = off)', type);
 	ALTER TABLE tried ALTER pad SET STORAGE PLAIN;
-	EXECUTE format('INSERT INTO tried SELECT '''', v FROM unnest(ARRAY[%s, NULL]) v', list);
-	EXECUTE format('INSERT INTO tried SELECT '''', v FROM unnest((ARRAY[%s])[1:%s]) v', list, half);
+	PERFORM put(type, vals), put(type, vals[1:half]), put(type, '{NULL}');
 	CREATE INDEX tried_x ON tried USING pbfidx (x) WITH (pages_per_range = 1);
-	EXECUTE format('INSERT INTO tried SELECT '''', v FROM unnest((ARRAY[%s])[%s:]) v', list, half + 1);
-	EXECUTE format('INSERT INTO tried SELECT '''', v FROM unnest(ARRAY[NULL, %s]) v', list);
+	PERFORM put(type, vals[half + 1:]), put(type, '{NULL}'), put(type, vals);
 	PERFORM pbfidx_check('tried_x');
 	RETURN QUERY SELECT w.kind, count(*), count(*) FILTER (WHERE f.used), sum(f.rows), sum(f.missing), sum(f.extra)
 		FROM (
 			SELECT 1, '=', format('x = %L::%s', x, type) FROM unnest(vals) x
 			UNION ALL SELECT 2, '= any', format('x = ANY (ARRAY[%L, NULL, %L, %L]::%s[])', x, vals[1], x, type)
-				FROM unnest(vals) x
+				FROM unnest(vals) x WHERE NOT is_array
 			UNION ALL SELECT 2, '= any', format('x IN (%s)', list)
 			UNION ALL SELECT 2, '= any', format('x IN (%L::%s, NULL)', vals[2], type)
-			UNION ALL SELECT 2, '= any', format('x = ANY (ARRAY[NULL]::%s[])', type)
-			UNION ALL SELECT 2, '= any', format('x = ANY (''{}''::%s[])', type)
-			UNION ALL SELECT 2, '= any', format('x = ANY (NULL::%s[])', type)
+			UNION ALL SELECT 2, '= any', format('x = ANY (ARRAY[NULL]::%s[])', type) WHERE NOT is_array
+			UNION ALL SELECT 2, '= any', format('x = ANY (''{}''::%s[])', type) WHERE NOT is_array
+			UNION ALL SELECT 2, '= any', format('x = ANY (NULL::%s[])', type) WHERE NOT is_array
 			UNION ALL SELECT 3, 'null', 'x IS NULL'
 			UNION ALL SELECT 4, 'or', format('x = %L::%s OR x IS NULL OR x = %L::%s', vals[1], type, vals[2], type)
 			UNION ALL SELECT 5, 'other', 'x IS NOT NULL'
@@ -116,8 +119,8 @@ SELECT * FROM try('"char"', 'a', 'A', '\377', '');
 SELECT * FROM try('bytea', '', '\x00', '\x0000', '\xff');
 SELECT * FROM try('bit(4)', '1010', '0000', '1111');
 SELECT * FROM try('varbit', '', '1', '10', '100', '00000000', '000000000');
-SELECT * FROM try('text COLLATE "C"', 'a', 'b');
-SELECT * FROM try('bool', 't', 'f');
+-- (Whether x = true uses the index depends on the version, see below.)
+SELECT kind, conds, rows, missing, extra FROM try('bool', 't', 'f');
 
 -- ---- times ----
 SELECT * FROM try('date', '2000-01-01', '1999-12-31', 'infinity', '-infinity', '4713-01-01 BC');
@@ -169,19 +172,18 @@ CREATE DOMAIN spans AS int4range;
 SELECT * FROM try('amount', '1', '1.0', '2');
 SELECT * FROM try('amount2', '1', '1.0', '2');
 SELECT * FROM try('code', 'a', 'a  ', 'abcd');
-SELECT * FROM try('moody', 'sad', 'ok');
 SELECT * FROM try('tags', '{a}', '{a,b}');
 SELECT * FROM try('spans', '[1,5)', '[1,4]');
 
 -- ---- other types in the condition ----
-CREATE TABLE cross_type (i2 smallint, i4 int, i8 bigint, f4 real, f8 float8, t text, v varchar(20), n name, c char(8), amount amount2, code code,
+CREATE TABLE cross_type (i2 smallint, i4 int, i8 bigint, f4 real, f8 float8, t text, v varchar(20), n name, c char(8), amount amount2, code code, moody moody,
 	r regclass, o oid, ci cidr, d date, ts timestamp, tz timestamptz, vb varbit);
-INSERT INTO cross_type SELECT i, i, i, i / 4.0, i / 4.0, 'v' || i, 'v' || i, 'v' || i, 'v' || i, i, 'v' || i, i::oid, i, ('10.' || i || '.0.0/16')::cidr,
+INSERT INTO cross_type SELECT i, i, i, i / 4.0, i / 4.0, 'v' || i, 'v' || i, 'v' || i, 'v' || i, i, 'v' || i, (enum_range(NULL::mood))[i % 3 + 1], i::oid, i, ('10.' || i || '.0.0/16')::cidr,
 	date '2000-01-01' + i, date '2000-01-01' + i, timestamptz '2000-01-01 00:00+00' + i * interval '1 day', i::bit(8)::varbit
 	FROM generate_series(-100, 100) i WHERE i >= 0;
 INSERT INTO cross_type (i2, i4, i8, f4, f8) VALUES (-5, -5, -5, -1.25, -1.25), (NULL, NULL, NULL, '-0', '-0'), (NULL, NULL, NULL, 'NaN', 'NaN'),
 	(NULL, NULL, NULL, 0.1, 0.1::real);
-CREATE INDEX ON cross_type USING pbfidx (i2, i4, i8, f4, f8, t, v, n, c, amount, code, r, o, ci, d, ts, tz, vb);
+CREATE INDEX ON cross_type USING pbfidx (i2, i4, i8, f4, f8, t, v, n, c, amount, code, moody, r, o, ci, d, ts, tz, vb);
 SELECT * FROM finds('cross_type',
 	'i2 = 5', 'i2 = 5::bigint', 'i2 = -5::int', 'i4 = -5::smallint', 'i4 = -5::bigint', 'i8 = 5::smallint', 'i8 = -5', 'i2 = 70000',
 	'i4 = 4294967301', 'i2 = 5.0', 'i2 = ANY (ARRAY[5, -5, NULL]::bigint[])', 'i8 IN (1, 2, -5)', 'i4 = ANY (''{1,2,-5}''::smallint[])',
@@ -192,7 +194,7 @@ SELECT * FROM finds('cross_type',
 	't = ANY (ARRAY[''v5'', NULL, ''v6'']::name[])', 'v IN (''v5'', ''v6'')', 't = ''v5     ''::char(8)',
 	'c = ''v5''', 'c = ''v5   ''', 'c = ''v5''::text', 'c::text = ''v5''', 'c = ANY (''{v5,"v6   "}''::bpchar[])', 'c = ''v5''::varchar',
 	'amount = 5.00', 'amount = 5::amount2', 'amount::numeric = 5', 'amount IN (5.0, 6)', 'amount = 5',
-	'code = ''v5''', 'code = ''v5  ''::code', 'r = ''5''::regclass', 'r = 5::oid', 'r IN (5, 6)', 'o = 5', 'o = ''5''::regclass',
+	'moody::mood = ''ok''', 'moody::mood = ANY (''{sad,happy}'')', 'code = ''v5''', 'code = ''v5  ''::code', 'r = ''5''::regclass', 'r = 5::oid', 'r IN (5, 6)', 'o = 5', 'o = ''5''::regclass',
 	'ci = ''10.5.0.0/16''::inet', 'ci = ''10.5.0.0/16''', 'd = ''2000-01-06''', 'd = ''2000-01-06''::timestamp', 'ts = ''2000-01-06''::date',
 	'ts = ''2000-01-06''', 'tz = ''2000-01-06 00:00+00''', 'tz = ''2000-01-05 16:00''', 'vb = B''00000101''');
 
@@ -235,8 +237,7 @@ END $$;
 SELECT fill('external before', 'external'), fill('extended before', 'extended'), fill('main before', 'main'), fill('plain before', 'plain');
 CREATE INDEX stored_all ON stored USING pbfidx (x, y, j, a, n) WITH (pages_per_range = 1);
 SELECT fill('external after', 'external'), fill('extended after', 'extended'), fill('main after', 'main'), fill('plain after', 'plain');
-SELECT how, f.*  FROM unnest('{x = repeat(''1'', 3000),x = repeat(''2'', 100)}'::text[]) how, find('stored', how) f;
-SELECT how, f.*  FROM unnest('{y = repeat(''1'', 3000)::bytea,y = repeat(''2'', 100)::bytea}'::text[]) how, find('stored', how) f;
+SELECT * FROM finds('stored', 'x = repeat(''1'', 3000)', 'x = repeat(''2'', 100)', 'y = repeat(''1'', 3000)::bytea', 'y = repeat(''2'', 100)::bytea');
 SELECT * FROM finds('stored', 'j = to_jsonb(repeat(''1'', 3000))', 'j = to_jsonb(repeat(''2'', 100))', 'a = ARRAY[repeat(''1'', 3000), NULL]',
 	'a = ARRAY[repeat(''2'', 100), NULL]', 'n = repeat(''7'', 3000)::numeric', 'n = 2', 'x = ANY (ARRAY[repeat(''1'', 3000), repeat(''2'', 100), NULL])');
 SELECT pbfidx_check('stored_all'), pbfidx_resummarize('stored_all') > 0 AS rebuilt;
@@ -276,7 +277,7 @@ SELECT cond, rows, missing, extra FROM finds('mine', 'x::int = 55', 'x = ''55'':
 
 -- ---- a user's own operator class ----
 CREATE FUNCTION lower_hash(text, bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT hashtextextended(lower($1), $2)';
-CREATE FUNCTION lower_eq(text, text) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT lower($1) = lower($2)';
+CREATE FUNCTION lower_eq(text, text) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN lower($1) = lower($2); END';
 CREATE OPERATOR ~~~ (LEFTARG = text, RIGHTARG = text, FUNCTION = lower_eq, COMMUTATOR = ~~~, RESTRICT = eqsel, JOIN = eqjoinsel);
 CREATE OPERATOR CLASS lower_ops FOR TYPE text USING pbfidx AS OPERATOR 1 ~~~, FUNCTION 1 lower_hash(text, bigint);
 SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'lower_ops';
@@ -295,6 +296,7 @@ CREATE OPERATOR CLASS bad3_ops FOR TYPE int USING pbfidx AS OPERATOR 1 =, OPERAT
 CREATE OPERATOR CLASS bad4_ops FOR TYPE int USING pbfidx AS OPERATOR 1 =, FUNCTION 4 hashint4extended(int, bigint);
 -- A hash function hashes values of one type: no other type may come with it.
 CREATE OPERATOR CLASS bad5_ops FOR TYPE int USING pbfidx AS OPERATOR 1 =, OPERATOR 1 = (int, bigint), FUNCTION 1 hashint4extended(int, bigint);
+CREATE OPERATOR CLASS bad6_ops FOR TYPE text USING pbfidx AS OPERATOR 1 =, OPERATOR 1 = (text, name), FUNCTION 1 hashtextextended(text, bigint);
 SELECT opcname, amvalidate(c.oid) FROM pg_opclass c WHERE opcname ~ '^bad\d_ops$' ORDER BY opcname;
 
 -- ---- refused ----
@@ -311,4 +313,5 @@ ALTER TABLE refused ADD EXCLUDE USING pbfidx (t WITH =);
 CREATE INDEX refused_t ON refused USING pbfidx (t);
 CLUSTER refused USING refused_t;
 
+SET client_min_messages = warning;
 DROP SCHEMA index_types CASCADE;

@@ -241,6 +241,41 @@ pbfidx_slabs(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+/* ---- the owner's rights ---- */
+
+/*
+ * Expressions and predicates are the table owner's code: they run as the owner, in a security-restricted
+ * operation and with a safe search_path.
+ */
+typedef struct OwnersRights
+{
+	Oid user;
+	int context;
+	int nest;
+} OwnersRights;
+
+static OwnersRights
+become_owner(Relation heap)
+{
+	OwnersRights saved;
+
+	GetUserIdAndSecContext(&saved.user, &saved.context);
+	SetUserIdAndSecContext(heap->rd_rel->relowner, saved.context | SECURITY_RESTRICTED_OPERATION);
+	saved.nest = NewGUCNestLevel();
+	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
+	                         GUC_ACTION_SAVE, true, 0, false);
+	return saved;
+}
+
+static void
+become_oneself(OwnersRights saved)
+{
+	AtEOXact_GUC(false, saved.nest);
+	SetUserIdAndSecContext(saved.user, saved.context);
+}
+
+/* As the table's owner, with a safe search_path, in a security-restricted operation: expressions are the
+ * owner's code. */
 /* ---- check ---- */
 
 Datum
@@ -261,7 +296,12 @@ pbfidx_check(PG_FUNCTION_ARGS)
 		        errhint("A failed CREATE INDEX CONCURRENTLY left it behind: REINDEX or drop it."));
 	pbfidx_check_structure(index, RelationGetNumberOfBlocks(heap));
 	if (heapallindexed)
+	{
+		OwnersRights saved = become_owner(heap);
+
 		pbfidx_check_heap(heap, index);
+		become_oneself(saved);
+	}
 	relation_close(index, AccessShareLock);
 	table_close(heap, AccessShareLock);
 	PG_RETURN_VOID();
@@ -308,14 +348,12 @@ check_pages(int64 first_page, int64 last_page)
 		                  MaxBlockNumber));
 }
 
-/* As the table's owner, with a safe search_path, in a security-restricted operation: expressions are the
- * owner's code. */
 Datum
 pbfidx_resummarize(PG_FUNCTION_ARGS)
 {
-	Oid oid, heap_oid, save_user;
+	Oid oid, heap_oid;
 	int64 first_page, last_page, rebuilt;
-	int save_context, nest;
+	OwnersRights saved;
 	Relation heap, index;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
@@ -339,14 +377,9 @@ pbfidx_resummarize(PG_FUNCTION_ARGS)
 	if (!index->rd_index->indisvalid)
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 		        errmsg("index \"%s\" is not valid", RelationGetRelationName(index)));
-	GetUserIdAndSecContext(&save_user, &save_context);
-	SetUserIdAndSecContext(heap->rd_rel->relowner, save_context | SECURITY_RESTRICTED_OPERATION);
-	nest = NewGUCNestLevel();
-	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
-	                         GUC_ACTION_SAVE, true, 0, false);
+	saved = become_owner(heap);
 	rebuilt = resummarize(heap, index, first_page, last_page);
-	AtEOXact_GUC(false, nest);
-	SetUserIdAndSecContext(save_user, save_context);
+	become_oneself(saved);
 	relation_close(index, AccessShareLock);
 	table_close(heap, ShareUpdateExclusiveLock);
 	PG_RETURN_INT64(rebuilt);

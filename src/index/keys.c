@@ -38,6 +38,27 @@ refuse_composite(Relation index, Oid type)
 		        errhint("Index its fields, or an expression that makes one scalar of them."));
 }
 
+/* Whether the class brings a hash function of its own; that for values of `type` then. */
+static bool
+use_own_function(PbfidxHasher *hasher, Relation index, int column, Oid type, MemoryContext mcxt)
+{
+	Oid function = index_getprocid(index, column + 1, PBFIDX_HASH_PROC);
+
+	if (!OidIsValid(function))
+		return false;
+	if (type != index->rd_opcintype[column] && get_typtype(index->rd_opcintype[column]) != TYPTYPE_PSEUDO)
+		function = get_opfamily_proc(index->rd_opfamily[column], type, type, PBFIDX_HASH_PROC);
+	if (!OidIsValid(function))
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_FUNCTION),
+		        errmsg("operator family of index \"%s\" has no hash function for type %s",
+		               RelationGetRelationName(index), format_type_be(type)),
+		        errhint("Add it to the family as FUNCTION 1 (%s, %s).", format_type_be(type),
+		                format_type_be(type)));
+	hasher->own = true;
+	fmgr_info_cxt(function, &hasher->function, mcxt);
+	return true;
+}
+
 void
 pbfidx_init_hasher(PbfidxHasher *hasher, Relation index, int column, Oid type, MemoryContext mcxt)
 {
@@ -46,12 +67,6 @@ pbfidx_init_hasher(PbfidxHasher *hasher, Relation index, int column, Oid type, M
 	memset(hasher, 0, sizeof(*hasher));
 	hasher->column = column;
 	hasher->collation = index->rd_indcollation[column];
-	if (OidIsValid(index_getprocid(index, column + 1, PBFIDX_HASH_PROC)))
-	{
-		hasher->own = true;
-		fmgr_info_copy(&hasher->function, index_getprocinfo(index, column + 1, PBFIDX_HASH_PROC), mcxt);
-		return;
-	}
 	/*
 	 * The operators of the class are what counts, not what the column's type has for equality: a type that is
 	 * binary coercible to the class's is hashed as that. A polymorphic class leaves the column's own type.
@@ -60,6 +75,8 @@ pbfidx_init_hasher(PbfidxHasher *hasher, Relation index, int column, Oid type, M
 		own_type = TupleDescAttr(RelationGetDescr(index), column)->atttypid;
 	if (!OidIsValid(type) || get_typtype(type) == TYPTYPE_PSEUDO)
 		type = own_type;
+	if (use_own_function(hasher, index, column, type, mcxt))
+		return;
 	refuse_composite(index, type);
 	pbf_hasher_init(&hasher->value, type, hasher->collation, PBF_ENUM_BY_OID, mcxt);
 }

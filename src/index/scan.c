@@ -45,19 +45,30 @@ typedef struct Condition
 	int n;
 } Condition;
 
+/* How values of one scan key are hashed; kept while its type stays the same. */
+typedef struct KeyHasher
+{
+	Oid type;
+	bool ready;
+	PbfidxHasher hasher;
+} KeyHasher;
+
 typedef struct PbfidxScan
 {
 	uint64 *keys;
 	int nkeys;
 	Condition *conditions;
 	int nconditions;
-	bool impossible;    /* a condition that no row meets */
-	bool all_ranges;    /* nothing to look for, or an index whose hashes cannot be trusted */
-	MemoryContext mcxt; /* of the keys; reset by rescan */
+	bool impossible;     /* a condition that no row meets */
+	bool all_ranges;     /* nothing to look for, or an index whose hashes cannot be trusted */
+	MemoryContext mcxt;  /* of the keys; reset by rescan */
+	KeyHasher *hashers;  /* one a scan key, */
+	MemoryContext owner; /* whose memory is here */
 
 	/* while a region is looked at */
 	PbfidxRegion *region;
 	PbfidxMask *key_masks; /* leaf slabs that may have each key */
+	PbfidxMask any[PBFIDX_COLUMNS];
 } PbfidxScan;
 
 /* One page to look at. */
@@ -80,6 +91,8 @@ pbfidx_beginscan(Relation index, int nkeys, int norderbys)
 
 	so->mcxt = AllocSetContextCreate(CurrentMemoryContext, "pbfidx scan", ALLOCSET_SMALL_SIZES);
 	so->region = palloc(sizeof(PbfidxRegion));
+	so->hashers = palloc0(Max(nkeys, 1) * sizeof(KeyHasher));
+	so->owner = CurrentMemoryContext;
 	scan->opaque = so;
 	return scan;
 }
@@ -101,6 +114,7 @@ pbfidx_endscan(IndexScanDesc scan)
 
 	MemoryContextDelete(so->mcxt);
 	pfree(so->region);
+	pfree(so->hashers);
 	pfree(so);
 }
 
@@ -137,13 +151,26 @@ reserve_keys(PbfidxScan *so, int n)
 	so->keys = so->keys == NULL ? palloc(bytes) : repalloc(so->keys, bytes);
 }
 
+static PbfidxHasher *
+key_hasher(KeyHasher *kept, Relation index, int column, Oid type, MemoryContext mcxt)
+{
+	if (!kept->ready || kept->type != type)
+	{
+		kept->ready = false;
+		pbfidx_init_hasher(&kept->hasher, index, column, type, mcxt);
+		kept->type = type;
+		kept->ready = true;
+	}
+	return &kept->hasher;
+}
+
 /* The keys of one scan key, appended. */
 static void
-add_condition(PbfidxScan *so, Relation index, ScanKey key)
+add_condition(PbfidxScan *so, Relation index, ScanKey key, KeyHasher *kept)
 {
 	int column = key->sk_attno - 1;
 	Condition *c = &so->conditions[so->nconditions];
-	PbfidxHasher hasher;
+	PbfidxHasher *hasher;
 
 	if (key->sk_flags & SK_SEARCHNOTNULL)
 		return; /* says nothing about keys */
@@ -164,21 +191,21 @@ add_condition(PbfidxScan *so, Relation index, ScanKey key)
 		Datum *elements;
 		int n;
 
-		pbfidx_init_hasher(&hasher, index, column, type, so->mcxt);
+		hasher = key_hasher(kept, index, column, type, so->owner);
 		get_typlenbyvalalign(type, &typlen, &typbyval, &typalign);
 		deconstruct_array(array, type, typlen, typbyval, typalign, &elements, &nulls, &n);
 		reserve_keys(so, n + 1);
 		for (int i = 0; i < n; i++)
 		{
 			if (!nulls[i])
-				so->keys[so->nkeys++] = pbfidx_value_key(&hasher, elements[i]);
+				so->keys[so->nkeys++] = pbfidx_value_key(hasher, elements[i]);
 		}
 		so->impossible = so->impossible || so->nkeys == c->first;
 	}
 	else
 	{
-		pbfidx_init_hasher(&hasher, index, column, key->sk_subtype, so->mcxt);
-		so->keys[so->nkeys++] = pbfidx_value_key(&hasher, key->sk_argument);
+		hasher = key_hasher(kept, index, column, key->sk_subtype, so->owner);
+		so->keys[so->nkeys++] = pbfidx_value_key(hasher, key->sk_argument);
 	}
 	c->n = so->nkeys - c->first;
 	sort_unique(so, c);
@@ -213,7 +240,7 @@ prepare(PbfidxScan *so, IndexScanDesc scan)
 	so->impossible = false;
 	so->conditions = palloc((scan->numberOfKeys + 1) * sizeof(Condition));
 	for (int i = 0; i < scan->numberOfKeys && !so->impossible; i++)
-		add_condition(so, index, &scan->keyData[i]);
+		add_condition(so, index, &scan->keyData[i], &so->hashers[i]);
 	if (so->nconditions == 0 && (pbfidx_cache(index)->flags & PBFIDX_ROW_KEY))
 	{
 		reserve_keys(so, 1);
@@ -250,14 +277,6 @@ is_empty_mask(const PbfidxMask *mask)
 	for (int w = 0; w < (int) PBFIDX_MASK_WORDS; w++)
 		any |= mask->words[w];
 	return any == 0;
-}
-
-static void
-all_columns(PbfidxMask *mask)
-{
-	memset(mask, 0, sizeof(*mask));
-	for (int column = 0; column < PBFIDX_COLUMNS; column++)
-		mask->words[column / 64] |= UINT64CONST(1) << (column % 64);
 }
 
 /* Looks at n pages; false if one is not what it should be. All pins are gone on return. */
@@ -324,25 +343,34 @@ enqueue(Queue *q, PbfidxSlabId id, PbfidxExtent extent, uint64 key, PbfidxMask *
 
 /* ---- regions ---- */
 
+/* Leaf slabs that exist: one that does not has no rows. */
+static void
+existing_slabs(const PbfidxRegion *region, PbfidxMask *slabs)
+{
+	memset(slabs, 0, sizeof(*slabs));
+	for (int s = 0; s < PBFIDX_COLUMNS; s++)
+		slabs->words[s / 64] |= (uint64) (region->leaf[s].now.start != 0) << (s % 64);
+}
+
 /* Leaf slabs of the region that may hold a row; the masks of the single keys in so->key_masks. */
 static void
 probe_upper(PbfidxScan *so, Queue *q, uint32 region, PbfidxMask *slabs)
 {
 	PbfidxSlabId id = {PBFIDX_UPPER, region};
-	PbfidxEntry *upper = &so->region->upper;
+	PbfidxExtent upper = so->region->upper.now;
 
+	existing_slabs(so->region, slabs);
 	for (int key = 0; key < so->nkeys; key++)
 	{
-		if (upper->now.start == 0)
-			all_columns(&so->key_masks[key]);
+		if (upper.start == 0)
+			pbfidx_mask_fill(&so->key_masks[key]);
 		else
 		{
 			memset(&so->key_masks[key], 0, sizeof(PbfidxMask));
-			enqueue(q, id, upper->now, so->keys[key], &so->key_masks[key]);
+			enqueue(q, id, upper, so->keys[key], &so->key_masks[key]);
 		}
 	}
 	flush_queue(q);
-	all_columns(slabs);
 	for (int c = 0; c < so->nconditions; c++)
 	{
 		PbfidxMask any = {{0}};
@@ -353,25 +381,21 @@ probe_upper(PbfidxScan *so, Queue *q, uint32 region, PbfidxMask *slabs)
 	}
 }
 
-/* Ranges of each leaf slab in `slabs` that may hold a row. */
+/* Of the leaf slabs in `slabs`, ranges that may hold a row; slabs without any leave the mask. */
 static void
-probe_leaves(PbfidxScan *so, Queue *q, uint32 region, const PbfidxMask *slabs, PbfidxMask *ranges)
+probe_leaves(PbfidxScan *so, Queue *q, uint32 region, PbfidxMask *slabs, PbfidxMask *ranges)
 {
-	PbfidxMask *any = palloc0(PBFIDX_COLUMNS * sizeof(PbfidxMask));
+	PbfidxMask *any = so->any;
 
-	for (int s = 0; s < PBFIDX_COLUMNS; s++)
-		all_columns(&ranges[s]);
+	for (int s = -1; (s = pbfidx_mask_next(slabs, s + 1)) >= 0;)
+		pbfidx_mask_fill(&ranges[s]);
 	for (int c = 0; c < so->nconditions; c++)
 	{
-		memset(any, 0, PBFIDX_COLUMNS * sizeof(PbfidxMask));
-		for (int s = 0; s < PBFIDX_COLUMNS; s++)
+		for (int s = -1; (s = pbfidx_mask_next(slabs, s + 1)) >= 0;)
 		{
 			PbfidxSlabId id = {PBFIDX_LEAF, region * PBFIDX_COLUMNS + s};
 
-			/* A slab that is not there has no rows; one that lost all its ranges needs no more probes. */
-			if (!pbfidx_mask_test(slabs, s) || so->region->leaf[s].now.start == 0 ||
-			    is_empty_mask(&ranges[s]))
-				continue;
+			memset(&any[s], 0, sizeof(PbfidxMask));
 			for (int key = so->conditions[c].first; key < so->conditions[c].first + so->conditions[c].n;
 			     key++)
 			{
@@ -380,10 +404,13 @@ probe_leaves(PbfidxScan *so, Queue *q, uint32 region, const PbfidxMask *slabs, P
 			}
 		}
 		flush_queue(q);
-		for (int s = 0; s < PBFIDX_COLUMNS; s++)
+		for (int s = -1; (s = pbfidx_mask_next(slabs, s + 1)) >= 0;)
+		{
 			and_mask(&ranges[s], &any[s]);
+			if (is_empty_mask(&ranges[s]))
+				slabs->words[s / 64] &= ~(UINT64CONST(1) << (s % 64));
+		}
 	}
-	pfree(any);
 }
 
 /* Adds the pages of a range; returns how many. */
@@ -440,29 +467,21 @@ scan_regions(PbfidxScan *so, IndexScanDesc scan, TIDBitmap *tbm)
 	uint32 pages_per_range = pbfidx_cache(scan->indexRelation)->pages_per_range;
 	BlockNumber heap_blocks = heap_length(scan->indexRelation);
 	uint64 per_region = (uint64) PBFIDX_COLUMNS * PBFIDX_COLUMNS * pages_per_range;
-	PbfidxMask *ranges = palloc(PBFIDX_COLUMNS * sizeof(PbfidxMask));
+	PbfidxMask ranges[PBFIDX_COLUMNS];
 	PbfidxMask slabs;
 	int64 pages = 0;
 
 	for (uint32 region = 0; region * per_region < heap_blocks; region++)
 	{
 		probe_region(so, scan, region, &slabs, ranges);
-		if (is_empty_mask(&slabs))
-			continue;
-		for (int s = 0; s < PBFIDX_COLUMNS; s++)
+		for (int s = -1; (s = pbfidx_mask_next(&slabs, s + 1)) >= 0;)
 		{
-			if (!pbfidx_mask_test(&slabs, s) || so->region->leaf[s].now.start == 0 ||
-			    is_empty_mask(&ranges[s]))
-				continue;
-			for (int r = 0; r < PBFIDX_COLUMNS; r++)
-			{
-				if (pbfidx_mask_test(&ranges[s], r))
-					pages += add_range(tbm, ((uint64) region * PBFIDX_COLUMNS + s) * PBFIDX_COLUMNS + r,
-					                   pages_per_range, heap_blocks);
-			}
+			uint64 first = ((uint64) region * PBFIDX_COLUMNS + s) * PBFIDX_COLUMNS;
+
+			for (int r = -1; (r = pbfidx_mask_next(&ranges[s], r + 1)) >= 0;)
+				pages += add_range(tbm, first + r, pages_per_range, heap_blocks);
 		}
 	}
-	pfree(ranges);
 	return pages;
 }
 

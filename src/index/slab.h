@@ -23,6 +23,10 @@ typedef struct PbfidxMask
 	uint64 words[PBFIDX_MASK_WORDS];
 } PbfidxMask;
 
+/* Bits of the last word of a mask that are columns. */
+#define PBFIDX_LAST_WORD \
+	(PBFIDX_COLUMNS % 64 == 0 ? ~UINT64CONST(0) : (UINT64CONST(1) << (PBFIDX_COLUMNS % 64)) - 1)
+
 /* Keys of the two levels are mixed differently: a collision in one must say nothing about the other. */
 static inline uint64
 pbfidx_level_key(uint64 key, int level)
@@ -62,8 +66,7 @@ pbfidx_load_row(const uint8 *row, PbfidxMask *mask)
 {
 	for (int w = 0; w < (int) PBFIDX_MASK_WORDS; w++)
 		mask->words[w] = pbfidx_load_word(row + 8 * w);
-	if (PBFIDX_COLUMNS % 64 != 0)
-		mask->words[PBFIDX_MASK_WORDS - 1] &= (UINT64CONST(1) << (PBFIDX_COLUMNS % 64)) - 1;
+	mask->words[PBFIDX_MASK_WORDS - 1] &= PBFIDX_LAST_WORD;
 }
 
 /* The AND of a key's rows. */
@@ -103,6 +106,27 @@ pbfidx_set(uint8 *matrix, const PbfidxPlace *place, int parts, int column)
 {
 	for (int i = 0; i < parts; i++)
 		matrix[place->rows[i] * PBFIDX_ROW_BYTES + column / 8] |= (uint8) (1 << (column % 8));
+}
+
+static inline void
+pbfidx_mask_fill(PbfidxMask *mask)
+{
+	memset(mask, 0xff, sizeof(*mask));
+	mask->words[PBFIDX_MASK_WORDS - 1] = PBFIDX_LAST_WORD;
+}
+
+/* The first column at or after `from` that is in the mask; -1: none. */
+static inline int
+pbfidx_mask_next(const PbfidxMask *mask, int from)
+{
+	for (int w = from / 64; w < (int) PBFIDX_MASK_WORDS; w++, from = w * 64)
+	{
+		uint64 left = mask->words[w] >> (from % 64);
+
+		if (left != 0)
+			return from + __builtin_ctzll(left);
+	}
+	return -1;
 }
 
 static inline bool

@@ -53,6 +53,12 @@ check_operator(Form_pg_amop op, const char *opclass, bool *valid)
 		complain(valid, opclass, "operator with wrong signature", format_operator(op->amopopr));
 }
 
+static bool
+has_own_hash(Oid family, Oid type)
+{
+	return OidIsValid(get_opfamily_proc(family, type, type, PBFIDX_HASH_PROC));
+}
+
 bool
 pbfidx_validate(Oid opclass)
 {
@@ -74,6 +80,10 @@ pbfidx_validate(Oid opclass)
 		Form_pg_amop op = (Form_pg_amop) GETSTRUCT(&operators->members[i]->tuple);
 
 		check_operator(op, NameStr(form->opcname), &valid);
+		if (has_own_hash(form->opcfamily, op->amoplefttype) !=
+		    has_own_hash(form->opcfamily, op->amoprighttype))
+			complain(&valid, NameStr(form->opcname), "hash function for one side only of operator",
+			         format_operator(op->amopopr));
 		has_equality =
 		    has_equality || (op->amoplefttype == form->opcintype && op->amoprighttype == form->opcintype);
 	}
