@@ -66,4 +66,9 @@
 	                    : 0)
 #endif
 
+/* Written before the declaration from 18 on. */
+#ifndef pg_noreturn
+#define pg_noreturn pg_attribute_noreturn()
+#endif
+
 #endif

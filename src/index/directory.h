@@ -11,6 +11,7 @@
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
+#include "compat.h"
 #include "index/layout.h"
 
 /* What is frozen in the metapage, and the directory pages known so far: in rd_amcache. */
@@ -44,7 +45,7 @@ pbfidx_entry_in(PbfidxRegion *region, PbfidxSlabId id)
 }
 
 /* Raises ERRCODE_INDEX_CORRUPTED with the index's name and a REINDEX hint. */
-extern void pbfidx_corrupted(Relation index, const char *detail) pg_attribute_noreturn();
+pg_noreturn extern void pbfidx_corrupted(Relation index, const char *detail);
 
 /* The frozen options. Valid until the next catalog access: copy what is needed longer. */
 extern const PbfidxCache *pbfidx_cache(Relation index);

@@ -26,8 +26,12 @@ bytea *
 pbfidx_options(Datum reloptions, bool validate)
 {
 	static const relopt_parse_elt table[] = {
-	    {"false_positive_rate", RELOPT_TYPE_REAL, offsetof(PbfidxOptions, false_positive_rate)},
-	    {"pages_per_range", RELOPT_TYPE_INT, offsetof(PbfidxOptions, pages_per_range)},
+	    {.optname = "false_positive_rate",
+	     .opttype = RELOPT_TYPE_REAL,
+	     .offset = offsetof(PbfidxOptions, false_positive_rate)},
+	    {.optname = "pages_per_range",
+	     .opttype = RELOPT_TYPE_INT,
+	     .offset = offsetof(PbfidxOptions, pages_per_range)},
 	};
 
 	return build_reloptions(reloptions, validate, pbfidx_relopt_kind, sizeof(PbfidxOptions), table,
