@@ -1287,3 +1287,270 @@ CREATE AGGREGATE pbf_intersect_agg(pbf) (
 );
 COMMENT ON AGGREGATE pbf_intersect_agg(pbf) IS
 	'intersection of filters, NULLs left out; empty filter if there was no row';
+
+
+
+
+---- the index access method ----
+
+CREATE FUNCTION pbfidx_handler(internal) RETURNS index_am_handler
+	AS 'MODULE_PATHNAME', 'pbfidx_handler' LANGUAGE C;
+COMMENT ON FUNCTION pbfidx_handler(internal) IS 'access method pbfidx';
+
+CREATE ACCESS METHOD pbfidx TYPE INDEX HANDLER pbfidx_handler;
+COMMENT ON ACCESS METHOD pbfidx IS
+	'equality index of 3 to 4 bytes a value: blocked-partitioned, bit-sliced Bloom filters over ranges of heap pages';
+
+CREATE OPERATOR FAMILY integer_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY integer_ops USING pbfidx IS 'equality of smallint, int, bigint'; 
+CREATE OPERATOR CLASS int2_ops DEFAULT FOR TYPE smallint USING pbfidx FAMILY integer_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS int2_ops USING pbfidx IS 'equality of smallint';
+
+CREATE OPERATOR CLASS int4_ops DEFAULT FOR TYPE int USING pbfidx FAMILY integer_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS int4_ops USING pbfidx IS 'equality of int';
+
+CREATE OPERATOR CLASS int8_ops DEFAULT FOR TYPE bigint USING pbfidx FAMILY integer_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS int8_ops USING pbfidx IS 'equality of bigint';
+
+ALTER OPERATOR FAMILY integer_ops USING pbfidx ADD
+	OPERATOR 1 = (smallint, int),
+	OPERATOR 1 = (smallint, bigint),
+	OPERATOR 1 = (int, smallint),
+	OPERATOR 1 = (int, bigint),
+	OPERATOR 1 = (bigint, smallint),
+	OPERATOR 1 = (bigint, int);
+
+CREATE OPERATOR FAMILY float_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY float_ops USING pbfidx IS 'equality of real, float8'; 
+CREATE OPERATOR CLASS float4_ops DEFAULT FOR TYPE real USING pbfidx FAMILY float_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS float4_ops USING pbfidx IS 'equality of real';
+
+CREATE OPERATOR CLASS float8_ops DEFAULT FOR TYPE float8 USING pbfidx FAMILY float_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS float8_ops USING pbfidx IS 'equality of float8';
+
+ALTER OPERATOR FAMILY float_ops USING pbfidx ADD
+	OPERATOR 1 = (real, float8),
+	OPERATOR 1 = (float8, real);
+
+CREATE OPERATOR FAMILY text_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY text_ops USING pbfidx IS 'equality of text, name'; 
+CREATE OPERATOR CLASS text_ops DEFAULT FOR TYPE text USING pbfidx FAMILY text_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS text_ops USING pbfidx IS 'equality of text';
+
+CREATE OPERATOR CLASS name_ops DEFAULT FOR TYPE name USING pbfidx FAMILY text_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS name_ops USING pbfidx IS 'equality of name';
+
+ALTER OPERATOR FAMILY text_ops USING pbfidx ADD
+	OPERATOR 1 = (text, name),
+	OPERATOR 1 = (name, text);
+
+CREATE OPERATOR FAMILY bpchar_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY bpchar_ops USING pbfidx IS 'equality of bpchar'; 
+CREATE OPERATOR CLASS bpchar_ops DEFAULT FOR TYPE bpchar USING pbfidx FAMILY bpchar_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS bpchar_ops USING pbfidx IS 'equality of bpchar';
+
+CREATE OPERATOR FAMILY numeric_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY numeric_ops USING pbfidx IS 'equality of numeric'; 
+CREATE OPERATOR CLASS numeric_ops DEFAULT FOR TYPE numeric USING pbfidx FAMILY numeric_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS numeric_ops USING pbfidx IS 'equality of numeric';
+
+CREATE OPERATOR FAMILY money_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY money_ops USING pbfidx IS 'equality of money'; 
+CREATE OPERATOR CLASS money_ops DEFAULT FOR TYPE money USING pbfidx FAMILY money_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS money_ops USING pbfidx IS 'equality of money';
+
+CREATE OPERATOR FAMILY oid_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY oid_ops USING pbfidx IS 'equality of oid'; 
+CREATE OPERATOR CLASS oid_ops DEFAULT FOR TYPE oid USING pbfidx FAMILY oid_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS oid_ops USING pbfidx IS 'equality of oid';
+
+CREATE OPERATOR FAMILY xid_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY xid_ops USING pbfidx IS 'equality of xid'; 
+CREATE OPERATOR CLASS xid_ops DEFAULT FOR TYPE xid USING pbfidx FAMILY xid_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS xid_ops USING pbfidx IS 'equality of xid';
+
+CREATE OPERATOR FAMILY xid8_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY xid8_ops USING pbfidx IS 'equality of xid8'; 
+CREATE OPERATOR CLASS xid8_ops DEFAULT FOR TYPE xid8 USING pbfidx FAMILY xid8_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS xid8_ops USING pbfidx IS 'equality of xid8';
+
+CREATE OPERATOR FAMILY cid_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY cid_ops USING pbfidx IS 'equality of cid'; 
+CREATE OPERATOR CLASS cid_ops DEFAULT FOR TYPE cid USING pbfidx FAMILY cid_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS cid_ops USING pbfidx IS 'equality of cid';
+
+CREATE OPERATOR FAMILY pg_lsn_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY pg_lsn_ops USING pbfidx IS 'equality of pg_lsn'; 
+CREATE OPERATOR CLASS pg_lsn_ops DEFAULT FOR TYPE pg_lsn USING pbfidx FAMILY pg_lsn_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS pg_lsn_ops USING pbfidx IS 'equality of pg_lsn';
+
+CREATE OPERATOR FAMILY bool_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY bool_ops USING pbfidx IS 'equality of bool'; 
+CREATE OPERATOR CLASS bool_ops DEFAULT FOR TYPE bool USING pbfidx FAMILY bool_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS bool_ops USING pbfidx IS 'equality of bool';
+
+CREATE OPERATOR FAMILY char_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY char_ops USING pbfidx IS 'equality of "char"'; 
+CREATE OPERATOR CLASS char_ops DEFAULT FOR TYPE "char" USING pbfidx FAMILY char_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS char_ops USING pbfidx IS 'equality of "char"';
+
+CREATE OPERATOR FAMILY bytea_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY bytea_ops USING pbfidx IS 'equality of bytea'; 
+CREATE OPERATOR CLASS bytea_ops DEFAULT FOR TYPE bytea USING pbfidx FAMILY bytea_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS bytea_ops USING pbfidx IS 'equality of bytea';
+
+CREATE OPERATOR FAMILY uuid_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY uuid_ops USING pbfidx IS 'equality of uuid'; 
+CREATE OPERATOR CLASS uuid_ops DEFAULT FOR TYPE uuid USING pbfidx FAMILY uuid_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS uuid_ops USING pbfidx IS 'equality of uuid';
+
+CREATE OPERATOR FAMILY bit_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY bit_ops USING pbfidx IS 'equality of bit'; 
+CREATE OPERATOR CLASS bit_ops DEFAULT FOR TYPE bit USING pbfidx FAMILY bit_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS bit_ops USING pbfidx IS 'equality of bit';
+
+CREATE OPERATOR FAMILY varbit_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY varbit_ops USING pbfidx IS 'equality of varbit'; 
+CREATE OPERATOR CLASS varbit_ops DEFAULT FOR TYPE varbit USING pbfidx FAMILY varbit_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS varbit_ops USING pbfidx IS 'equality of varbit';
+
+CREATE OPERATOR FAMILY macaddr_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY macaddr_ops USING pbfidx IS 'equality of macaddr'; 
+CREATE OPERATOR CLASS macaddr_ops DEFAULT FOR TYPE macaddr USING pbfidx FAMILY macaddr_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS macaddr_ops USING pbfidx IS 'equality of macaddr';
+
+CREATE OPERATOR FAMILY macaddr8_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY macaddr8_ops USING pbfidx IS 'equality of macaddr8'; 
+CREATE OPERATOR CLASS macaddr8_ops DEFAULT FOR TYPE macaddr8 USING pbfidx FAMILY macaddr8_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS macaddr8_ops USING pbfidx IS 'equality of macaddr8';
+
+CREATE OPERATOR FAMILY inet_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY inet_ops USING pbfidx IS 'equality of inet'; 
+CREATE OPERATOR CLASS inet_ops DEFAULT FOR TYPE inet USING pbfidx FAMILY inet_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS inet_ops USING pbfidx IS 'equality of inet';
+
+CREATE OPERATOR FAMILY date_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY date_ops USING pbfidx IS 'equality of date'; 
+CREATE OPERATOR CLASS date_ops DEFAULT FOR TYPE date USING pbfidx FAMILY date_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS date_ops USING pbfidx IS 'equality of date';
+
+CREATE OPERATOR FAMILY time_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY time_ops USING pbfidx IS 'equality of time'; 
+CREATE OPERATOR CLASS time_ops DEFAULT FOR TYPE time USING pbfidx FAMILY time_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS time_ops USING pbfidx IS 'equality of time';
+
+CREATE OPERATOR FAMILY timetz_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY timetz_ops USING pbfidx IS 'equality of timetz'; 
+CREATE OPERATOR CLASS timetz_ops DEFAULT FOR TYPE timetz USING pbfidx FAMILY timetz_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS timetz_ops USING pbfidx IS 'equality of timetz';
+
+CREATE OPERATOR FAMILY timestamp_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY timestamp_ops USING pbfidx IS 'equality of timestamp'; 
+CREATE OPERATOR CLASS timestamp_ops DEFAULT FOR TYPE timestamp USING pbfidx FAMILY timestamp_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS timestamp_ops USING pbfidx IS 'equality of timestamp';
+
+CREATE OPERATOR FAMILY timestamptz_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY timestamptz_ops USING pbfidx IS 'equality of timestamptz'; 
+CREATE OPERATOR CLASS timestamptz_ops DEFAULT FOR TYPE timestamptz USING pbfidx FAMILY timestamptz_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS timestamptz_ops USING pbfidx IS 'equality of timestamptz';
+
+CREATE OPERATOR FAMILY interval_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY interval_ops USING pbfidx IS 'equality of interval'; 
+CREATE OPERATOR CLASS interval_ops DEFAULT FOR TYPE interval USING pbfidx FAMILY interval_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS interval_ops USING pbfidx IS 'equality of interval';
+
+CREATE OPERATOR FAMILY enum_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY enum_ops USING pbfidx IS 'equality of anyenum'; 
+CREATE OPERATOR CLASS enum_ops DEFAULT FOR TYPE anyenum USING pbfidx FAMILY enum_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS enum_ops USING pbfidx IS 'equality of anyenum';
+
+CREATE OPERATOR FAMILY range_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY range_ops USING pbfidx IS 'equality of anyrange'; 
+CREATE OPERATOR CLASS range_ops DEFAULT FOR TYPE anyrange USING pbfidx FAMILY range_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS range_ops USING pbfidx IS 'equality of anyrange';
+
+CREATE OPERATOR FAMILY multirange_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY multirange_ops USING pbfidx IS 'equality of anymultirange'; 
+CREATE OPERATOR CLASS multirange_ops DEFAULT FOR TYPE anymultirange USING pbfidx FAMILY multirange_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS multirange_ops USING pbfidx IS 'equality of anymultirange';
+
+CREATE OPERATOR FAMILY array_eq_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY array_eq_ops USING pbfidx IS 'equality of anyarray'; 
+CREATE OPERATOR CLASS array_eq_ops DEFAULT FOR TYPE anyarray USING pbfidx FAMILY array_eq_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS array_eq_ops USING pbfidx IS 'equality of anyarray';
+
+CREATE OPERATOR FAMILY jsonb_eq_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY jsonb_eq_ops USING pbfidx IS 'equality of jsonb'; 
+CREATE OPERATOR CLASS jsonb_eq_ops DEFAULT FOR TYPE jsonb USING pbfidx FAMILY jsonb_eq_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS jsonb_eq_ops USING pbfidx IS 'equality of jsonb';
+
+CREATE OPERATOR FAMILY tid_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY tid_ops USING pbfidx IS 'equality of tid'; 
+CREATE OPERATOR CLASS tid_ops DEFAULT FOR TYPE tid USING pbfidx FAMILY tid_ops AS
+	OPERATOR 1 =;
+COMMENT ON OPERATOR CLASS tid_ops USING pbfidx IS 'equality of tid';
+
+
+CREATE FUNCTION pbfidx_stats(index regclass, OUT heap_pages bigint, OUT pages_per_range int, OUT ranges bigint, OUT leaf_slabs bigint,
+	OUT upper_slabs bigint, OUT index_pages bigint, OUT keys float8, OUT bits_per_key float8, OUT leaf_fill float8,
+	OUT upper_fill float8, OUT overfull_slabs bigint, OUT est_false_positive_rate float8, OUT est_false_pages float8)
+	AS 'MODULE_PATHNAME', 'pbfidx_stats' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pbfidx_stats(regclass) IS
+	'size, fill and estimated false positive rate (of a range) of a pbfidx index, from one page of each slab; est_false_pages: heap pages a look-up reads in vain; for the owner or a member of pg_stat_scan_tables';
+
+CREATE FUNCTION pbfidx_slabs(index regclass, OUT level int, OUT slab bigint, OUT start_block bigint, OUT blocks int, OUT columns int,
+	OUT fill float8, OUT est_fpr float8) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'pbfidx_slabs' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pbfidx_slabs(regclass) IS
+	'the slabs of a pbfidx index: level 0 leaf, 1 upper; columns: those that have bits; for the owner or a member of pg_stat_scan_tables';
+
+CREATE FUNCTION pbfidx_check(index regclass, heapallindexed boolean = true) RETURNS void
+	AS 'MODULE_PATHNAME', 'pbfidx_check' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pbfidx_check(regclass, boolean) IS
+	'checks the structure of a pbfidx index and, with heapallindexed, that every row is in it; raises index_corrupted naming the row; for the owner or a member of pg_stat_scan_tables';
+
+CREATE FUNCTION pbfidx_resummarize(index regclass, first_heap_page bigint = 0, last_heap_page bigint = NULL) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'pbfidx_resummarize' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION pbfidx_resummarize(regclass, bigint, bigint) IS
+	'rebuilds the slabs of these heap pages (0 to 4294967294; NULL: to the end) from the rows that are there now; returns how many; writers are not blocked; for the owner';
+
+CREATE FUNCTION pbfidx_estimate(rel regclass, columns text[], false_positive_rate float8 = 2e-6, OUT pages_per_range int, OUT bytes bigint,
+	OUT false_pages float8)
+	AS 'MODULE_PATHNAME', 'pbfidx_estimate' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pbfidx_estimate(regclass, text[], float8) IS
+	'what a pbfidx index on these columns would be: its size in bytes and the heap pages that a look-up would read in vain, from a sample of 240 pages; false_positive_rate of a range, 1e-9 to 0.5';

@@ -7,6 +7,8 @@
 #include "utils/guc.h"
 
 #include "core/kernel.h"
+#include "index/cost.h"
+#include "index/options.h"
 
 PG_MODULE_MAGIC;
 
@@ -46,5 +48,8 @@ _PG_init(void)
 	    "pbf.simd", "Instruction set used by Bloom filter operations.",
 	    "Every one gives the same results; \"auto\" takes the fastest that this machine can run.", &simd, 0,
 	    simd_options, PGC_USERSET, 0, check_simd, assign_simd, NULL);
+	DefineCustomBoolVariable("pbf.enable_index", "Enables the planner's use of pbfidx indexes.", NULL, &pbfidx_enabled, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+	pbfidx_init_options();
 	MarkGUCPrefixReserved("pbf");
 }

@@ -79,10 +79,9 @@ round_for_halving(double count)
 	return best;
 }
 
-/* Fewest blocks of `parts` parts that keep the rate. The rate falls as blocks grow, so bisection finds them.
- */
-static double
-blocks_for(double n, double fpr, double parts)
+/* The rate falls as blocks grow, so bisection finds them. */
+double
+pbf_blocks_for(double n, double fpr, double parts)
 {
 	double low = 0, high = 1;
 
@@ -117,7 +116,7 @@ plain_part_words(double n, double fpr, double parts)
 static double
 words_for(double n, double fpr, const PbfShape *shape, double *count)
 {
-	*count = shape->layout == PBF_BLOCKED ? blocks_for(n, fpr, shape->parts)
+	*count = shape->layout == PBF_BLOCKED ? pbf_blocks_for(n, fpr, shape->parts)
 	                                      : plain_part_words(n, fpr, shape->parts);
 	return *count * shape->parts;
 }

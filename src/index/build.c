@@ -1,0 +1,460 @@
+/*
+ * build.c: CREATE INDEX: one pass over the heap, one region in memory at a time.
+ *
+ * For every leaf slab: collect the keys of its ranges, choose its number of pages from the distinct keys
+ * seen, fill and write it. The distinct keys of all its slabs become the region's upper slab at the end.
+ * Should they take more than maintenance_work_mem, the size of the upper is decided on what has come so far,
+ * and its matrices take over from the keys.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/genam.h"
+#include "access/parallel.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "catalog/pg_am_d.h"
+#include "commands/progress.h"
+#include "executor/instrument.h"
+#include "miscadmin.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/plancat.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "tcop/tcopprot.h"
+#include "utils/backend_progress.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "compat.h"
+#include "index/build.h"
+#include "index/fill.h"
+#include "index/options.h"
+#include "index/size.h"
+#include "index/slab.h"
+
+/* What the processes of a build share; in a serial build a local variable. */
+typedef struct BuildShared
+{
+	Oid heap;
+	Oid index;
+	bool concurrent;
+	int participants;
+	BlockNumber heap_blocks; /* the heap's length, fixed by the leader */
+	uint32 pages_per_range;
+	double fpr;
+	pg_atomic_uint32 next_region;
+	pg_atomic_uint32 next_block; /* of the index */
+	pg_atomic_uint32 generation;
+	pg_atomic_uint64 live; /* rows */
+	pg_atomic_uint64 done; /* heap blocks */
+} BuildShared;
+
+/* One process of a build. */
+typedef struct Build
+{
+	BuildShared *shared;
+	Relation heap;
+	Relation index;
+	Size memory; /* bytes for the keys of a region */
+	bool leader;
+	PbfidxHeapScan *scan;
+	PbfidxSlabKeys *slab;
+} Build;
+
+/* The upper slab of the region being built: keys of its columns, later matrices. */
+typedef struct Upper
+{
+	uint64 *keys;
+	Size n, room;
+	Size end[PBFIDX_COLUMNS];
+	int columns; /* leaf slabs so far */
+	PbfidxMean slab_keys, range_keys;
+	uint32 blocks;   /* 0: not decided */
+	uint8 *matrices; /* once decided */
+} Upper;
+
+/* ---- upper ---- */
+
+static void
+decide_upper(Build *b, Upper *u)
+{
+	PbfidxPlan plan =
+	    pbfidx_plan(pbfidx_mean(&u->range_keys), pbfidx_mean(&u->slab_keys), b->shared->fpr, true);
+
+	u->blocks = plan.upper_blocks;
+	if (u->blocks == 0)
+		return;
+	u->matrices = pbfidx_new_matrices(u->blocks);
+	for (int column = 0; column < u->columns; column++)
+	{
+		Size first = column > 0 ? u->end[column - 1] : 0;
+
+		pbfidx_set_column_keys(u->matrices, u->blocks, PBFIDX_UPPER, column, u->keys + first,
+		                       (uint32) (u->end[column] - first));
+	}
+	pfree(u->keys);
+	u->keys = NULL;
+}
+
+static void
+keep_upper_keys(Upper *u, const PbfidxKeySet *set)
+{
+	while (u->n + set->n > u->room)
+	{
+		u->room = u->room > 0 ? u->room * 2 : 65536;
+		u->keys = u->keys == NULL ? MemoryContextAllocHuge(CurrentMemoryContext, u->room * sizeof(uint64))
+		                          : repalloc_huge(u->keys, u->room * sizeof(uint64));
+	}
+	memcpy(u->keys + u->n, set->keys, set->n * sizeof(uint64));
+	u->n += set->n;
+}
+
+static void
+add_to_upper(Build *b, Upper *u)
+{
+	pbfidx_add_to_mean(&u->slab_keys, pbfidx_full_slab_keys(b->slab));
+	pbfidx_add_to_mean(&u->range_keys, pbfidx_mean_range_keys(b->slab));
+	if (u->matrices != NULL)
+		pbfidx_set_column_keys(u->matrices, u->blocks, PBFIDX_UPPER, u->columns++, b->slab->slab->keys,
+		                       b->slab->slab->n);
+	else
+	{
+		keep_upper_keys(u, b->slab->slab);
+		u->end[u->columns++] = u->n;
+		if (u->n * sizeof(uint64) > b->memory)
+			decide_upper(b, u);
+	}
+}
+
+/* ---- slabs ---- */
+
+static void
+write_and_publish(Build *b, PbfidxSlabId id, uint32 blocks, const uint8 *matrices, double column_keys)
+{
+	PbfidxExtent extent = {pg_atomic_fetch_add_u32(&b->shared->next_block, blocks), blocks,
+	                       pg_atomic_add_fetch_u32(&b->shared->generation, 1)};
+	PbfidxAllocation a = {extent, -1};
+	int used;
+	PbfidxEntry entry = {extent, {0, 0, 0}, (float4) pbfidx_page_fill(matrices, &used), (uint32) column_keys};
+
+	pbfidx_write_slab(b->index, MAIN_FORKNUM, id, a.extent, PBFIDX_SCALAR_PARTS, matrices);
+	pbfidx_publish(b->index, id, &entry, &a, NULL);
+}
+
+static void
+build_leaf(Build *b, uint32 leaf, bool with_upper)
+{
+	PbfidxSlabId id = {PBFIDX_LEAF, leaf};
+	double range_keys, slab_keys;
+	PbfidxPlan plan;
+	uint8 *matrices;
+
+	pbfidx_collect_slab(b->slab, b->scan, leaf, b->shared->pages_per_range, b->shared->heap_blocks, false);
+	range_keys = pbfidx_mean_range_keys(b->slab);
+	slab_keys = pbfidx_full_slab_keys(b->slab);
+	plan = pbfidx_plan(range_keys, slab_keys, b->shared->fpr, with_upper);
+	matrices = pbfidx_new_matrices(plan.leaf_blocks);
+	pbfidx_set_leaf_keys(matrices, plan.leaf_blocks, b->slab);
+	write_and_publish(b, id, plan.leaf_blocks, matrices, range_keys);
+	pfree(matrices);
+}
+
+static void
+report_progress(Build *b)
+{
+	uint64 done =
+	    pg_atomic_add_fetch_u64(&b->shared->done, (int64) PBFIDX_COLUMNS * b->shared->pages_per_range);
+
+	if (b->leader)
+		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, (int64) Min(done, b->shared->heap_blocks));
+}
+
+static void
+build_region(Build *b, uint32 region, uint32 slabs)
+{
+	uint32 first = region * PBFIDX_COLUMNS;
+	uint32 last = Min(first + PBFIDX_COLUMNS, slabs);
+	bool with_upper = last - first >= PBFIDX_UPPER_FROM_SLABS;
+	Upper *u = palloc0(sizeof(Upper));
+	PbfidxSlabId id = {PBFIDX_UPPER, region};
+
+	for (uint32 leaf = first; leaf < last; leaf++)
+	{
+		build_leaf(b, leaf, with_upper);
+		if (with_upper)
+			add_to_upper(b, u);
+		report_progress(b);
+	}
+	if (with_upper && u->matrices == NULL)
+		decide_upper(b, u);
+	if (u->matrices != NULL)
+	{
+		write_and_publish(b, id, u->blocks, u->matrices, pbfidx_mean(&u->slab_keys));
+		pfree(u->matrices);
+	}
+	if (u->keys != NULL)
+		pfree(u->keys);
+	pfree(u);
+}
+
+/* ---- options ---- */
+
+#define SAMPLE_BLOCKS 300 /* enough for a mean within some percent */
+#define MIN_RANGE_KEYS 32 /* keys a range should hold: below, pages of one block are mostly empty */
+
+/* Rows that a heap page has room for, by the declared widths of the columns: all that is known of an empty
+ * table. */
+static double
+rows_by_width(Relation heap)
+{
+	int32 width = get_rel_data_width(heap, NULL);
+
+	return Max(1, (BLCKSZ - SizeOfPageHeaderData) /
+	                  (double) (MAXALIGN(SizeofHeapTupleHeader) + MAXALIGN(width) + sizeof(ItemIdData)));
+}
+
+/* Distinct keys of a heap page, from a sample of evenly spaced ones; 0 if they have none. */
+static double
+sample_page_keys(Build *b)
+{
+	uint32 step = Max(1, b->shared->heap_blocks / SAMPLE_BLOCKS);
+	PbfidxKeySet *set = pbfidx_new_keyset();
+	PbfidxMean m = {0, 0};
+
+	for (BlockNumber block = 0; block < b->shared->heap_blocks; block += step)
+	{
+		CHECK_FOR_INTERRUPTS();
+		pbfidx_clear_keyset(set);
+		pbfidx_scan_block(b->scan, block);
+		for (int i = 0; i < b->scan->n; i++)
+			pbfidx_add_key(set, b->scan->keys[i]);
+		pbfidx_add_to_mean(&m, set->n);
+	}
+	pbfidx_free_keyset(set);
+	b->scan->live = 0;
+	return pbfidx_mean(&m);
+}
+
+/* page_keys: distinct keys of a heap page, 0: not known. */
+static PbfidxMeta *
+freeze_options(Relation heap, Relation index, double page_keys)
+{
+	PbfidxMeta *meta = palloc0(sizeof(PbfidxMeta));
+	int columns = IndexRelationGetNumberOfKeyAttributes(index);
+	int wanted = pbfidx_option_pages_per_range(index);
+
+	if (page_keys <= 0)
+		page_keys = rows_by_width(heap) * columns;
+	if (wanted == 0)
+		wanted = (int) Min(Max(1, ceil(MIN_RANGE_KEYS / page_keys)), PBFIDX_MAX_PAGES_PER_RANGE);
+	meta->false_positive_rate = pbfidx_option_fpr(index);
+	meta->pages_per_range = (uint32) wanted;
+	meta->column_keys = (uint32) Max(1, page_keys * wanted);
+	meta->server_major = PG_VERSION_NUM / 10000;
+	if (pbfidx_uses_server_hash(pbfidx_hashers(index, CurrentMemoryContext), columns))
+		meta->flags |= PBFIDX_SERVER_HASH;
+	if (RelationGetIndexPredicate(index) != NIL)
+		meta->flags |= PBFIDX_ROW_KEY;
+	return meta;
+}
+
+/* ---- the build ---- */
+
+void
+pbfidx_require_heap(Relation heap)
+{
+	if (heap->rd_rel->relam != HEAP_TABLE_AM_OID)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		        errmsg("access method \"pbfidx\" supports heap tables only"),
+		        errdetail("Table \"%s\" uses another table access method.", RelationGetRelationName(heap)));
+}
+
+static uint64
+count_ranges(const BuildShared *shared)
+{
+	return ((uint64) shared->heap_blocks + shared->pages_per_range - 1) / shared->pages_per_range;
+}
+
+static uint32
+count_regions(const BuildShared *shared)
+{
+	uint64 per_region = (uint64) PBFIDX_COLUMNS * PBFIDX_COLUMNS;
+
+	return (uint32) ((count_ranges(shared) + per_region - 1) / per_region);
+}
+
+/* One process's part: regions, until there are no more. */
+static void
+build_regions(Build *b)
+{
+	uint32 slabs = (uint32) ((count_ranges(b->shared) + PBFIDX_COLUMNS - 1) / PBFIDX_COLUMNS);
+	uint32 regions = count_regions(b->shared);
+	uint32 region;
+
+	b->memory = (Size) maintenance_work_mem * 1024 / 2 / b->shared->participants;
+	b->slab = pbfidx_new_slab_keys(true);
+	while ((region = pg_atomic_fetch_add_u32(&b->shared->next_region, 1)) < regions)
+		build_region(b, region, slabs);
+	pg_atomic_fetch_add_u64(&b->shared->live, b->scan->live);
+	pbfidx_free_slab_keys(b->slab);
+}
+
+/* ---- parallel ---- */
+
+#define KEY_SHARED UINT64CONST(0xB000000000000001)
+#define KEY_QUERY UINT64CONST(0xB000000000000002)
+#define KEY_WAL_USAGE UINT64CONST(0xB000000000000003)
+#define KEY_BUFFER_USAGE UINT64CONST(0xB000000000000004)
+
+/* A worker's main function. */
+void
+pbfidx_parallel_build(dsm_segment *segment, shm_toc *toc)
+{
+	BuildShared *shared = shm_toc_lookup(toc, KEY_SHARED, false);
+	WalUsage *wal = shm_toc_lookup(toc, KEY_WAL_USAGE, false);
+	BufferUsage *buffers = shm_toc_lookup(toc, KEY_BUFFER_USAGE, false);
+	Build b = {.shared = shared};
+
+	(void) segment;
+	debug_query_string = shm_toc_lookup(toc, KEY_QUERY, true);
+	pgstat_report_activity(STATE_RUNNING, debug_query_string);
+	b.heap = table_open(shared->heap, shared->concurrent ? ShareUpdateExclusiveLock : ShareLock);
+	b.index = index_open(shared->index, shared->concurrent ? RowExclusiveLock : AccessExclusiveLock);
+	InstrStartParallelQuery();
+	b.scan = pbfidx_begin_heapscan(b.heap, b.index, BuildIndexInfo(b.index),
+	                               RelationGetIndexPredicate(b.index) != NIL, PBFIDX_BUILD);
+	build_regions(&b);
+	pbfidx_end_heapscan(b.scan);
+	InstrEndParallelQuery(&buffers[ParallelWorkerNumber], &wal[ParallelWorkerNumber]);
+	index_close(b.index, shared->concurrent ? RowExclusiveLock : AccessExclusiveLock);
+	table_close(b.heap, shared->concurrent ? ShareUpdateExclusiveLock : ShareLock);
+}
+
+/* Room in the segment for n things of that size each, under a key. */
+static void
+estimate_chunk(ParallelContext *context, Size bytes)
+{
+	shm_toc_estimate_chunk(&context->estimator, bytes);
+	shm_toc_estimate_keys(&context->estimator, 1);
+}
+
+static void *
+insert_chunk(ParallelContext *context, uint64 key, Size bytes)
+{
+	void *chunk = shm_toc_allocate(context->toc, bytes);
+
+	memset(chunk, 0, bytes);
+	shm_toc_insert(context->toc, key, chunk);
+	return chunk;
+}
+
+/* Launches workers, takes part, waits. The state in *b->shared is copied into the segment and back. */
+static void
+build_in_parallel(Build *b, int workers)
+{
+	BuildShared *local = b->shared;
+	Size query = debug_query_string != NULL ? strlen(debug_query_string) + 1 : 0;
+	ParallelContext *context;
+	WalUsage *wal;
+	BufferUsage *buffers;
+
+	EnterParallelMode();
+	context = CreateParallelContext("pbf", "pbfidx_parallel_build", workers);
+	estimate_chunk(context, sizeof(BuildShared));
+	estimate_chunk(context, workers * sizeof(WalUsage));
+	estimate_chunk(context, workers * sizeof(BufferUsage));
+	if (query > 0)
+		estimate_chunk(context, query);
+	InitializeParallelDSM(context);
+	if (context->seg == NULL)
+	{
+		/* No segment to be had: alone, then. */
+		DestroyParallelContext(context);
+		ExitParallelMode();
+		build_regions(b);
+		return;
+	}
+	b->shared = insert_chunk(context, KEY_SHARED, sizeof(BuildShared));
+	*b->shared = *local;
+	b->shared->participants = context->nworkers + 1;
+	wal = insert_chunk(context, KEY_WAL_USAGE, workers * sizeof(WalUsage));
+	buffers = insert_chunk(context, KEY_BUFFER_USAGE, workers * sizeof(BufferUsage));
+	if (query > 0)
+		memcpy(insert_chunk(context, KEY_QUERY, query), debug_query_string, query);
+	LaunchParallelWorkers(context);
+	build_regions(b);
+	WaitForParallelWorkersToFinish(context);
+	for (int i = 0; i < context->nworkers_launched; i++)
+		InstrAccumParallelQuery(&buffers[i], &wal[i]);
+	*local = *b->shared;
+	b->shared = local;
+	DestroyParallelContext(context);
+	ExitParallelMode();
+}
+
+/* Below 17 only B-trees are given workers by the server: the same question is asked here. */
+static int
+workers_for(const Build *b, IndexInfo *info)
+{
+	int workers = pbf_index_workers(b->heap, b->index, info);
+
+	return Min(workers, (int) count_regions(b->shared) - 1);
+}
+
+IndexBuildResult *
+pbfidx_build(Relation heap, Relation index, IndexInfo *info)
+{
+	BuildShared shared = {.heap = RelationGetRelid(heap),
+	                      .index = RelationGetRelid(index),
+	                      .concurrent = info->ii_Concurrent,
+	                      .participants = 1,
+	                      .heap_blocks = RelationGetNumberOfBlocks(heap)};
+	Build b = {.shared = &shared, .heap = heap, .index = index, .leader = true};
+	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
+	PbfidxMeta *meta;
+	int workers;
+
+	pbfidx_require_heap(heap);
+	if (RelationGetNumberOfBlocks(index) != 0)
+		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
+	index->rd_amcache = NULL; /* of another file */
+	b.scan = pbfidx_begin_heapscan(heap, index, info, RelationGetIndexPredicate(index) != NIL, PBFIDX_BUILD);
+	meta = freeze_options(heap, index, shared.heap_blocks > 0 ? sample_page_keys(&b) : 0);
+	shared.pages_per_range = meta->pages_per_range;
+	shared.fpr = meta->false_positive_rate;
+	pbfidx_init_metapage(index, MAIN_FORKNUM, meta);
+	for (uint32 region = 0; region < count_regions(&shared); region++)
+		pbfidx_reach_region(index, region);
+	pbfidx_read_meta(index, meta);
+	pg_atomic_init_u32(&shared.next_region, 0);
+	pg_atomic_init_u32(&shared.next_block, meta->hwm);
+	pg_atomic_init_u32(&shared.generation, meta->generation);
+	pg_atomic_init_u64(&shared.live, 0);
+	pg_atomic_init_u64(&shared.done, 0);
+
+	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, shared.heap_blocks);
+	workers = workers_for(&b, info);
+	if (workers > 0)
+		build_in_parallel(&b, workers);
+	else
+		build_regions(&b);
+	result->heap_tuples = result->index_tuples = (double) pg_atomic_read_u64(&shared.live);
+	pbfidx_end_heapscan(b.scan);
+	pfree(meta);
+	return result;
+}
+
+/* The init fork of an unlogged index: it starts empty after a crash. */
+void
+pbfidx_buildempty(Relation index)
+{
+	Relation heap = table_open(index->rd_index->indrelid, NoLock);
+	PbfidxMeta *meta = freeze_options(heap, index, 0);
+
+	pbfidx_init_metapage(index, INIT_FORKNUM, meta);
+	table_close(heap, NoLock);
+	pfree(meta);
+}

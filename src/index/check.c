@@ -1,0 +1,186 @@
+/*
+ * check.c: whether an index keeps its promises.
+ *
+ * The invariant: every heap tuple version that any snapshot could see has its bits set in the slab that the
+ * directory names, and in the upper if there is one. And: extents, free space, directory pages and the
+ * metapage account for every block below hwm exactly once.
+ */
+#include "postgres.h"
+
+#include "catalog/index.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+#include "index/check.h"
+#include "index/directory.h"
+#include "index/heapscan.h"
+#include "index/slab.h"
+
+/* ---- structure ---- */
+
+/* Below hwm, who has which block. */
+typedef struct Blocks
+{
+	Relation index;
+	uint32 hwm;
+	bool *used;
+	uint64 count;
+} Blocks;
+
+static void
+claim(Blocks *b, uint32 start, uint32 blocks, const char *what)
+{
+	if (start == 0)
+		return;
+	if (blocks == 0 || (uint64) start + blocks > b->hwm)
+		pbfidx_corrupted(b->index, psprintf("%s at block %u, %u blocks, lies outside of the %u blocks in use",
+		                                    what, start, blocks, b->hwm));
+	for (uint32 i = start; i < start + blocks; i++)
+	{
+		if (b->used[i])
+			pbfidx_corrupted(b->index, psprintf("Block %u is used twice, by %s too", i, what));
+		b->used[i] = true;
+		b->count++;
+	}
+}
+
+static void
+check_pages(Blocks *b, PbfidxSlabId id, PbfidxExtent extent)
+{
+	for (uint32 block = 0; extent.start != 0 && block < extent.blocks; block++)
+	{
+		Buffer buffer = pbfidx_lock_slab_page(b->index, id, extent, block, BUFFER_LOCK_SHARE, NULL);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!BufferIsValid(buffer))
+			pbfidx_corrupted(b->index,
+			                 psprintf("Block %u is not page %u of slab %u of level %d, generation %u",
+			                          extent.start + block, block, id.slab, id.level, extent.generation));
+		UnlockReleaseBuffer(buffer);
+	}
+}
+
+static void
+check_entry(Blocks *b, PbfidxSlabId id, const PbfidxEntry *entry)
+{
+	claim(b, entry->now.start, entry->now.blocks, "a slab");
+	claim(b, entry->next.start, entry->next.blocks, "a slab being built");
+	check_pages(b, id, entry->now);
+	check_pages(b, id, entry->next);
+}
+
+static void
+check_directory(Blocks *b, const PbfidxMeta *meta)
+{
+	PbfidxRegion *region = palloc(sizeof(PbfidxRegion));
+
+	for (int i = 0; i < PBFIDX_DIRECT; i++)
+	{
+		claim(b, meta->direct[i], 1, "a directory page");
+		for (int r = 0; r < PBFIDX_REGIONS_PER_PAGE && meta->direct[i] != 0; r++)
+		{
+			uint32 number = i * PBFIDX_REGIONS_PER_PAGE + r;
+
+			pbfidx_read_region(b->index, number, region);
+			check_entry(b, (PbfidxSlabId){PBFIDX_UPPER, number}, &region->upper);
+			for (int leaf = 0; leaf < PBFIDX_COLUMNS; leaf++)
+				check_entry(b, (PbfidxSlabId){PBFIDX_LEAF, number * PBFIDX_COLUMNS + leaf},
+				            &region->leaf[leaf]);
+		}
+	}
+	pfree(region);
+}
+
+/* Holds the growth lock, so that the directory and the free space are of one moment. */
+void
+pbfidx_check_structure(Relation index, BlockNumber heap_blocks)
+{
+	PbfidxMeta *meta = palloc(sizeof(PbfidxMeta));
+	Blocks b = {index, 0, NULL, 1};
+
+	(void) heap_blocks;
+	if (!RecoveryInProgress())
+		pbfidx_lock_growth(index);
+	pbfidx_read_meta(index, meta);
+	b.hwm = meta->hwm;
+	if (b.hwm < 1 || b.hwm > RelationGetNumberOfBlocks(index))
+		pbfidx_corrupted(index, psprintf("The file has %u blocks, %u are in use",
+		                                 RelationGetNumberOfBlocks(index), b.hwm));
+	b.used = MemoryContextAllocExtended(CurrentMemoryContext, b.hwm, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	b.used[PBFIDX_METAPAGE] = true;
+	for (uint32 i = 0; i < meta->free_count; i++)
+		claim(&b, meta->free[i].start, meta->free[i].blocks, "free space");
+	check_directory(&b, meta);
+	if (meta->indirect[0] == 0 && b.count != b.hwm)
+		pbfidx_corrupted(
+		    index, psprintf("Of %u blocks in use only " UINT64_FORMAT " are accounted for", b.hwm, b.count));
+	if (!RecoveryInProgress())
+		pbfidx_unlock_growth(index);
+	pfree(b.used);
+	pfree(meta);
+}
+
+/* ---- rows ---- */
+
+/* 1: the key's bits are set; 0: not; -1: the page was recycled in between. */
+static int
+key_is_set(Relation index, PbfidxSlabId id, const PbfidxEntry *entry, uint64 key, int column)
+{
+	PbfidxPlace place;
+	Buffer buffer;
+	int result;
+
+	pbfidx_locate(key, id.level, entry->now.blocks, PBFIDX_SCALAR_PARTS, &place);
+	buffer = pbfidx_lock_slab_page(index, id, entry->now, place.block, BUFFER_LOCK_SHARE, NULL);
+	if (!BufferIsValid(buffer))
+		return -1;
+	result = pbfidx_test(pbfidx_matrix(BufferGetPage(buffer)), &place, PBFIDX_SCALAR_PARTS, column);
+	UnlockReleaseBuffer(buffer);
+	return result;
+}
+
+static void
+check_key(Relation index, BlockNumber block, OffsetNumber offset, uint64 key)
+{
+	uint32 range = block / pbfidx_cache(index)->pages_per_range;
+	PbfidxSlabId leaf_id = {PBFIDX_LEAF, range / PBFIDX_COLUMNS};
+	PbfidxSlabId upper_id = {PBFIDX_UPPER, leaf_id.slab / PBFIDX_COLUMNS};
+	PbfidxEntry leaf, upper;
+	int in_leaf, in_upper;
+
+	do
+	{
+		if (!pbfidx_read_entries(index, leaf_id.slab, &upper, &leaf) || leaf.now.start == 0)
+			pbfidx_corrupted(index, psprintf("There is no slab for the row (%u,%u)", block, offset));
+		in_leaf = key_is_set(index, leaf_id, &leaf, key, range % PBFIDX_COLUMNS);
+		in_upper = upper.now.start == 0
+		               ? 1
+		               : key_is_set(index, upper_id, &upper, key, leaf_id.slab % PBFIDX_COLUMNS);
+	} while (in_leaf < 0 || in_upper < 0);
+	if (!in_leaf || !in_upper)
+		pbfidx_corrupted(index, psprintf("The row (%u,%u) is not in the %s slab", block, offset,
+		                                 in_leaf ? "upper" : "leaf"));
+}
+
+void
+pbfidx_check_heap(Relation heap, Relation index)
+{
+	bool row_key = (pbfidx_cache(index)->flags & PBFIDX_ROW_KEY) != 0;
+	PbfidxHeapScan *scan = pbfidx_begin_heapscan(heap, index, BuildIndexInfo(index), row_key, PBFIDX_CHECK);
+	BlockNumber blocks = RelationGetNumberOfBlocks(heap);
+
+	for (BlockNumber block = 0; block < blocks; block++)
+	{
+		int key = 0;
+
+		CHECK_FOR_INTERRUPTS();
+		pbfidx_scan_block(scan, block);
+		for (int version = 0; version < scan->versions; version++)
+		{
+			for (; key < scan->ends[version]; key++)
+				check_key(index, block, scan->offsets[version], scan->keys[key]);
+		}
+	}
+	pbfidx_end_heapscan(scan);
+}

@@ -1,0 +1,499 @@
+/*
+ * directory.c: metapage, directory, space. See directory.h for the rules and src/README.md for the protocol.
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "access/xlog.h"
+#include "access/xloginsert.h"
+#include "miscadmin.h"
+#include "storage/indexfsm.h"
+#include "storage/lmgr.h"
+#include "utils/memutils.h"
+
+#include "index/directory.h"
+
+void
+pbfidx_corrupted(Relation index, const char *detail)
+{
+	ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
+	        errmsg("index \"%s\" is corrupted", RelationGetRelationName(index)), errdetail("%s.", detail),
+	        errhint("REINDEX INDEX \"%s\"; nothing of the table is lost.", RelationGetRelationName(index)));
+	pg_unreachable();
+}
+
+/* ---- pages ---- */
+
+static bool
+has_identity(Page page, PbfidxLevel level)
+{
+	return !PageIsNew(page) && PageGetSpecialSize(page) == sizeof(PbfidxPageId) &&
+	       pbfidx_page_id(page)->page_id == PBFIDX_PAGE_ID && pbfidx_page_id(page)->level == level;
+}
+
+/* A page image with identity and its whole content in use. */
+static void
+init_page(Page page, PbfidxPageId id, Size content)
+{
+	PageInit(page, BLCKSZ, sizeof(PbfidxPageId));
+	*pbfidx_page_id(page) = id;
+	((PageHeader) page)->pd_lower = MAXALIGN(SizeOfPageHeaderData) + content;
+}
+
+void
+pbfidx_init_slab_page(Page page, PbfidxSlabId id, uint32 generation, uint32 block, int parts)
+{
+	PbfidxPageId pid = {id.slab, block, generation, (uint8) id.level, (uint8) parts, PBFIDX_PAGE_ID};
+
+	init_page(page, pid, PBFIDX_MATRIX_BYTES);
+}
+
+bool
+pbfidx_is_slab_page(Page page, PbfidxSlabId id, PbfidxExtent extent, uint32 block)
+{
+	PbfidxPageId *pid;
+
+	if (!has_identity(page, id.level))
+		return false;
+	pid = pbfidx_page_id(page);
+	return pid->slab == id.slab && pid->block == block && pid->generation == extent.generation;
+}
+
+Buffer
+pbfidx_lock_slab_page(Relation index, PbfidxSlabId id, PbfidxExtent extent, uint32 block, int mode,
+                      BufferAccessStrategy strategy)
+{
+	Buffer buffer = ReadBufferExtended(index, MAIN_FORKNUM, extent.start + block, RBM_NORMAL, strategy);
+
+	LockBuffer(buffer, mode);
+	if (pbfidx_is_slab_page(BufferGetPage(buffer), id, extent, block))
+		return buffer;
+	UnlockReleaseBuffer(buffer);
+	return InvalidBuffer;
+}
+
+/* Makes the file at least that long. */
+static void
+extend_to(Relation index, ForkNumber fork, BlockNumber blocks)
+{
+	bool lock = !RelationUsesLocalBuffers(index); /* not RELATION_IS_LOCAL: a parallel build is not */
+
+	if (RelationGetNumberOfBlocksInFork(index, fork) >= blocks)
+		return;
+	if (lock)
+		LockRelationForExtension(index, ExclusiveLock);
+	while (RelationGetNumberOfBlocksInFork(index, fork) < blocks)
+		ReleaseBuffer(ReadBufferExtended(index, fork, P_NEW, RBM_NORMAL, NULL));
+	if (lock)
+		UnlockRelationForExtension(index, ExclusiveLock);
+}
+
+/* Replaces a page that nobody can know yet, and logs it. */
+static void
+write_new_page(Relation index, ForkNumber fork, BlockNumber block, Page image)
+{
+	Buffer buffer = ReadBufferExtended(index, fork, block, RBM_ZERO_AND_LOCK, NULL);
+
+	START_CRIT_SECTION();
+	memcpy(BufferGetPage(buffer), image, BLCKSZ);
+	MarkBufferDirty(buffer);
+	if (RelationNeedsWAL(index) || fork == INIT_FORKNUM)
+		log_newpage_buffer(buffer, true);
+	END_CRIT_SECTION();
+	UnlockReleaseBuffer(buffer);
+}
+
+void
+pbfidx_write_slab(Relation index, ForkNumber fork, PbfidxSlabId id, PbfidxExtent extent, int parts,
+                  const uint8 *matrices)
+{
+	PGAlignedBlock image;
+
+	extend_to(index, fork, extent.start + extent.blocks);
+	for (uint32 block = 0; block < extent.blocks; block++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		pbfidx_init_slab_page((Page) image.data, id, extent.generation, block, parts);
+		if (matrices != NULL)
+			memcpy(pbfidx_matrix((Page) image.data), matrices + (Size) block * PBFIDX_MATRIX_BYTES,
+			       PBFIDX_MATRIX_BYTES);
+		write_new_page(index, fork, extent.start + block, (Page) image.data);
+	}
+}
+
+/* ---- metapage ---- */
+
+void
+pbfidx_init_metapage(Relation index, ForkNumber fork, const PbfidxMeta *frozen)
+{
+	PbfidxPageId id = {0, 0, 0, PBFIDX_META, 0, PBFIDX_PAGE_ID};
+	PGAlignedBlock image;
+	PbfidxMeta *meta;
+
+	init_page((Page) image.data, id, sizeof(PbfidxMeta));
+	meta = pbfidx_meta((Page) image.data);
+	*meta = *frozen;
+	meta->magic = PBFIDX_MAGIC;
+	meta->version = PBFIDX_VERSION;
+	meta->hwm = PBFIDX_METAPAGE + 1;
+	extend_to(index, fork, 1);
+	write_new_page(index, fork, PBFIDX_METAPAGE, (Page) image.data);
+}
+
+/* The metapage, locked and checked. */
+static Buffer
+lock_meta(Relation index, int mode)
+{
+	Buffer buffer = ReadBuffer(index, PBFIDX_METAPAGE);
+	PbfidxMeta *meta;
+
+	LockBuffer(buffer, mode);
+	meta = pbfidx_meta(BufferGetPage(buffer));
+	if (!has_identity(BufferGetPage(buffer), PBFIDX_META) || meta->magic != PBFIDX_MAGIC)
+		pbfidx_corrupted(index, "Block 0 is not the metapage of a pbfidx index");
+	if (meta->version != PBFIDX_VERSION)
+		ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
+		        errmsg("index \"%s\" has format version %u, this extension reads version %u",
+		               RelationGetRelationName(index), meta->version, PBFIDX_VERSION),
+		        errhint("REINDEX it."));
+	if (meta->pages_per_range < 1 || meta->free_count > PBFIDX_FREE_MAX ||
+	    !(meta->false_positive_rate > 0 && meta->false_positive_rate < 1))
+		pbfidx_corrupted(index, "The metapage holds values out of range");
+	return buffer;
+}
+
+void
+pbfidx_read_meta(Relation index, PbfidxMeta *copy)
+{
+	Buffer buffer = lock_meta(index, BUFFER_LOCK_SHARE);
+
+	*copy = *pbfidx_meta(BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+}
+
+static PbfidxCache *
+fill_cache(Relation index)
+{
+	Buffer buffer = lock_meta(index, BUFFER_LOCK_SHARE);
+	PbfidxMeta *meta = pbfidx_meta(BufferGetPage(buffer));
+	PbfidxCache *cache = index->rd_amcache;
+
+	if (cache == NULL)
+		cache = MemoryContextAlloc(index->rd_indexcxt, sizeof(PbfidxCache));
+	cache->false_positive_rate = meta->false_positive_rate;
+	cache->pages_per_range = meta->pages_per_range;
+	cache->flags = meta->flags;
+	cache->server_major = meta->server_major;
+	cache->column_keys = meta->column_keys;
+	memcpy(cache->direct, meta->direct, sizeof(cache->direct));
+	index->rd_amcache = cache;
+	UnlockReleaseBuffer(buffer);
+	return cache;
+}
+
+const PbfidxCache *
+pbfidx_cache(Relation index)
+{
+	return index->rd_amcache != NULL ? (PbfidxCache *) index->rd_amcache : fill_cache(index);
+}
+
+/* ---- finding regions ---- */
+
+/* Entry `slot` of an indirect page. */
+static BlockNumber
+indirect_pointer(Relation index, BlockNumber block, uint32 slot)
+{
+	Buffer buffer = ReadBuffer(index, block);
+	uint32 result;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	if (!has_identity(BufferGetPage(buffer), PBFIDX_INDIRECT))
+		pbfidx_corrupted(index, "An indirect directory page is not where the metapage says");
+	result = ((uint32 *) PageGetContents(BufferGetPage(buffer)))[slot];
+	UnlockReleaseBuffer(buffer);
+	return result;
+}
+
+/* The directory page of a region, 0 if there is none. Once there is one it never moves. */
+static BlockNumber
+directory_block(Relation index, uint32 region)
+{
+	uint32 page = region / PBFIDX_REGIONS_PER_PAGE;
+	PbfidxMeta *meta;
+	Buffer buffer;
+	BlockNumber block;
+
+	if (page < PBFIDX_DIRECT)
+	{
+		block = pbfidx_cache(index)->direct[page];
+		return block != 0 ? block : fill_cache(index)->direct[page];
+	}
+	page -= PBFIDX_DIRECT;
+	buffer = lock_meta(index, BUFFER_LOCK_SHARE);
+	meta = pbfidx_meta(BufferGetPage(buffer));
+	block = meta->indirect[page / PBFIDX_POINTERS_PER_PAGE];
+	UnlockReleaseBuffer(buffer);
+	return block == 0 ? 0 : indirect_pointer(index, block, page % PBFIDX_POINTERS_PER_PAGE);
+}
+
+/* The region's record on its locked page. */
+static PbfidxRegion *
+region_on(Page page, uint32 region)
+{
+	return (PbfidxRegion *) PageGetContents(page) + region % PBFIDX_REGIONS_PER_PAGE;
+}
+
+/* The directory page of a region, which is that block, locked; InvalidBuffer if block is 0. */
+static Buffer
+lock_directory(Relation index, uint32 region, BlockNumber block, int mode)
+{
+	Buffer buffer;
+
+	if (block == 0)
+		return InvalidBuffer;
+	buffer = ReadBuffer(index, block);
+	LockBuffer(buffer, mode);
+	if (!has_identity(BufferGetPage(buffer), PBFIDX_DIRECTORY) ||
+	    pbfidx_page_id(BufferGetPage(buffer))->slab != region / PBFIDX_REGIONS_PER_PAGE)
+		pbfidx_corrupted(index, "A directory page is not where the metapage says");
+	return buffer;
+}
+
+bool
+pbfidx_read_region(Relation index, uint32 region, PbfidxRegion *copy)
+{
+	Buffer buffer = lock_directory(index, region, directory_block(index, region), BUFFER_LOCK_SHARE);
+
+	if (!BufferIsValid(buffer))
+	{
+		memset(copy, 0, sizeof(*copy));
+		return false;
+	}
+	*copy = *region_on(BufferGetPage(buffer), region);
+	UnlockReleaseBuffer(buffer);
+	return true;
+}
+
+bool
+pbfidx_read_entries(Relation index, uint32 leaf, PbfidxEntry *upper_copy, PbfidxEntry *leaf_copy)
+{
+	uint32 region = leaf / PBFIDX_COLUMNS;
+	Buffer buffer = lock_directory(index, region, directory_block(index, region), BUFFER_LOCK_SHARE);
+	PbfidxRegion *record;
+
+	if (!BufferIsValid(buffer))
+		return false;
+	record = region_on(BufferGetPage(buffer), region);
+	*upper_copy = record->upper;
+	*leaf_copy = record->leaf[leaf % PBFIDX_COLUMNS];
+	UnlockReleaseBuffer(buffer);
+	return true;
+}
+
+/* ---- growth ---- */
+
+void
+pbfidx_lock_growth(Relation index)
+{
+	LockPage(index, PBFIDX_METAPAGE, ExclusiveLock);
+}
+
+void
+pbfidx_unlock_growth(Relation index)
+{
+	UnlockPage(index, PBFIDX_METAPAGE, ExclusiveLock);
+}
+
+PbfidxAllocation
+pbfidx_allocate(Relation index, uint32 blocks)
+{
+	Buffer buffer = lock_meta(index, BUFFER_LOCK_SHARE);
+	PbfidxMeta *meta = pbfidx_meta(BufferGetPage(buffer));
+	PbfidxAllocation a = {{meta->hwm, blocks, meta->generation + 1}, -1};
+
+	for (uint32 i = 0; i < meta->free_count; i++)
+	{
+		if (meta->free[i].blocks < blocks)
+			continue;
+		a.extent.start = meta->free[i].start;
+		a.free_slot = (int) i;
+		break;
+	}
+	UnlockReleaseBuffer(buffer);
+	if ((uint64) a.extent.start + blocks > MaxBlockNumber)
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+		        errmsg("index \"%s\" cannot grow any further", RelationGetRelationName(index)));
+	return a;
+}
+
+static void
+take(PbfidxMeta *meta, const PbfidxAllocation *a)
+{
+	meta->generation = Max(meta->generation, a->extent.generation);
+	if (a->free_slot < 0)
+	{
+		/* The workers of a parallel build publish in any order. */
+		meta->hwm = Max(meta->hwm, a->extent.start + a->extent.blocks);
+		return;
+	}
+	meta->free[a->free_slot].start += a->extent.blocks;
+	meta->free[a->free_slot].blocks -= a->extent.blocks;
+	if (meta->free[a->free_slot].blocks == 0)
+		meta->free[a->free_slot] = meta->free[--meta->free_count];
+}
+
+/* Index of a free extent that ends where this one starts, or starts where it ends; -1: none. */
+static int
+free_neighbour(const PbfidxMeta *meta, const PbfidxFree *f)
+{
+	for (uint32 i = 0; i < meta->free_count; i++)
+	{
+		if (meta->free[i].start + meta->free[i].blocks == f->start ||
+		    f->start + f->blocks == meta->free[i].start)
+			return (int) i;
+	}
+	return -1;
+}
+
+/* Gives up an extent: merged with its neighbours; what ends at hwm lowers hwm. */
+static void
+give_up(PbfidxMeta *meta, const PbfidxExtent *extent)
+{
+	PbfidxFree f = {extent->start, extent->blocks};
+	int i;
+
+	while ((i = free_neighbour(meta, &f)) >= 0)
+	{
+		f.start = Min(f.start, meta->free[i].start);
+		f.blocks += meta->free[i].blocks;
+		meta->free[i] = meta->free[--meta->free_count];
+	}
+	if (f.start + f.blocks == meta->hwm)
+		meta->hwm = f.start;
+	else
+		meta->free[meta->free_count++] = f;
+}
+
+bool
+pbfidx_can_free(Relation index, PbfidxExtent extent)
+{
+	Buffer buffer = lock_meta(index, BUFFER_LOCK_SHARE);
+	PbfidxMeta *meta = pbfidx_meta(BufferGetPage(buffer));
+	PbfidxFree f = {extent.start, extent.blocks};
+	/* The allocation that goes with it may split a free extent, never add one. */
+	bool result = meta->free_count < PBFIDX_FREE_MAX || free_neighbour(meta, &f) >= 0;
+
+	UnlockReleaseBuffer(buffer);
+	return result;
+}
+
+/* Writes an empty page of pointers or regions at hwm; the caller publishes it. */
+static PbfidxAllocation
+new_directory_page(Relation index, PbfidxLevel level, uint32 number)
+{
+	PbfidxAllocation a = pbfidx_allocate(index, 1);
+	PbfidxPageId id = {number, 0, a.extent.generation, (uint8) level, 0, PBFIDX_PAGE_ID};
+	PGAlignedBlock image;
+
+	init_page((Page) image.data, id, PBFIDX_CONTENT_BYTES);
+	extend_to(index, MAIN_FORKNUM, a.extent.start + 1);
+	write_new_page(index, MAIN_FORKNUM, a.extent.start, (Page) image.data);
+	return a;
+}
+
+/* The metapage's pointer := the new page, in one record. */
+static void
+publish_in_meta(Relation index, const PbfidxAllocation *a, Size offset)
+{
+	Buffer buffer = lock_meta(index, BUFFER_LOCK_EXCLUSIVE);
+	GenericXLogState *state = GenericXLogStart(index);
+	PbfidxMeta *meta = pbfidx_meta(GenericXLogRegisterBuffer(state, buffer, 0));
+
+	take(meta, a);
+	*(uint32 *) ((char *) meta + offset) = a->extent.start;
+	GenericXLogFinish(state);
+	UnlockReleaseBuffer(buffer);
+}
+
+/* An indirect page's pointer := the new page, in one record. */
+static void
+publish_in_indirect(Relation index, const PbfidxAllocation *a, BlockNumber indirect, uint32 slot)
+{
+	Buffer meta_buffer = lock_meta(index, BUFFER_LOCK_EXCLUSIVE);
+	Buffer buffer = ReadBuffer(index, indirect);
+	GenericXLogState *state;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	state = GenericXLogStart(index);
+	take(pbfidx_meta(GenericXLogRegisterBuffer(state, meta_buffer, 0)), a);
+	((uint32 *) PageGetContents(GenericXLogRegisterBuffer(state, buffer, 0)))[slot] = a->extent.start;
+	GenericXLogFinish(state);
+	UnlockReleaseBuffer(buffer);
+	UnlockReleaseBuffer(meta_buffer);
+}
+
+void
+pbfidx_reach_region(Relation index, uint32 region)
+{
+	uint32 page = region / PBFIDX_REGIONS_PER_PAGE;
+	uint32 indirect = 0;
+	PbfidxAllocation a;
+	PbfidxMeta *meta;
+
+	if (directory_block(index, region) != 0)
+		return;
+	if (page < PBFIDX_DIRECT)
+	{
+		a = new_directory_page(index, PBFIDX_DIRECTORY, page);
+		publish_in_meta(index, &a, offsetof(PbfidxMeta, direct) + page * sizeof(uint32));
+		return;
+	}
+	indirect = (page - PBFIDX_DIRECT) / PBFIDX_POINTERS_PER_PAGE;
+	meta = palloc(sizeof(PbfidxMeta));
+	pbfidx_read_meta(index, meta);
+	if (meta->indirect[indirect] == 0)
+	{
+		a = new_directory_page(index, PBFIDX_INDIRECT, indirect);
+		publish_in_meta(index, &a, offsetof(PbfidxMeta, indirect) + indirect * sizeof(uint32));
+		pbfidx_read_meta(index, meta);
+	}
+	a = new_directory_page(index, PBFIDX_DIRECTORY, page);
+	publish_in_indirect(index, &a, meta->indirect[indirect],
+	                    (page - PBFIDX_DIRECT) % PBFIDX_POINTERS_PER_PAGE);
+	pfree(meta);
+}
+
+void
+pbfidx_publish(Relation index, PbfidxSlabId id, const PbfidxEntry *entry, const PbfidxAllocation *taken,
+               const PbfidxExtent *freed)
+{
+	uint32 region = pbfidx_region_of(id);
+	BlockNumber block = directory_block(index, region); /* before the metapage is locked */
+	bool space = taken != NULL || freed != NULL;
+	Buffer meta_buffer = InvalidBuffer;
+	Buffer buffer;
+	GenericXLogState *state;
+	Page page;
+
+	if (space)
+		meta_buffer = lock_meta(index, BUFFER_LOCK_EXCLUSIVE);
+	buffer = lock_directory(index, region, block, BUFFER_LOCK_EXCLUSIVE);
+	if (!BufferIsValid(buffer))
+		pbfidx_corrupted(index, "A region of the directory has vanished");
+	state = GenericXLogStart(index);
+	page = GenericXLogRegisterBuffer(state, buffer, 0);
+	*pbfidx_entry_in(region_on(page, region), id) = *entry;
+	if (space)
+	{
+		PbfidxMeta *meta = pbfidx_meta(GenericXLogRegisterBuffer(state, meta_buffer, 0));
+
+		if (taken != NULL)
+			take(meta, taken);
+		if (freed != NULL)
+			give_up(meta, freed);
+	}
+	GenericXLogFinish(state);
+	UnlockReleaseBuffer(buffer);
+	if (space)
+		UnlockReleaseBuffer(meta_buffer);
+}

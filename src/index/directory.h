@@ -1,0 +1,101 @@
+/*
+ * directory.h: the metapage, the directory and the space of an index: who may read and change them, and how.
+ *
+ * Readers copy what they need under a share lock on one page and let go; an address may be stale when it is
+ * used, which the identity of the page then tells. Writers hold the growth lock, a heavyweight lock on the
+ * metapage, from allocation to publication; a change is published by one WAL record.
+ */
+#ifndef PBF_INDEX_DIRECTORY_H
+#define PBF_INDEX_DIRECTORY_H
+
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+#include "compat.h"
+#include "index/layout.h"
+
+/* What is frozen in the metapage, and the directory pages known so far: in rd_amcache. */
+typedef struct PbfidxCache
+{
+	double false_positive_rate;
+	uint32 pages_per_range;
+	uint32 flags;
+	uint32 server_major;
+	uint32 column_keys;
+	uint32 direct[PBFIDX_DIRECT];
+} PbfidxCache;
+
+/* Which slab: a leaf by its number, an upper by its region's. */
+typedef struct PbfidxSlabId
+{
+	int level;
+	uint32 slab;
+} PbfidxSlabId;
+
+static inline uint32
+pbfidx_region_of(PbfidxSlabId id)
+{
+	return id.level == PBFIDX_LEAF ? id.slab / PBFIDX_COLUMNS : id.slab;
+}
+
+static inline PbfidxEntry *
+pbfidx_entry_in(PbfidxRegion *region, PbfidxSlabId id)
+{
+	return id.level == PBFIDX_LEAF ? &region->leaf[id.slab % PBFIDX_COLUMNS] : &region->upper;
+}
+
+/* Raises ERRCODE_INDEX_CORRUPTED with the index's name and a REINDEX hint. */
+pg_noreturn extern void pbfidx_corrupted(Relation index, const char *detail);
+
+/* The frozen options. Valid until the next catalog access: copy what is needed longer. */
+extern const PbfidxCache *pbfidx_cache(Relation index);
+
+/* The whole record of a region; false (and a zeroed record) if the directory does not reach it yet. */
+extern bool pbfidx_read_region(Relation index, uint32 region, PbfidxRegion *copy);
+/* Two entries of it, read under one lock. */
+extern bool pbfidx_read_entries(Relation index, uint32 leaf, PbfidxEntry *upper_copy, PbfidxEntry *leaf_copy);
+
+/* The growth lock. Taken before any extension lock and with no buffer lock held. */
+extern void pbfidx_lock_growth(Relation index);
+extern void pbfidx_unlock_growth(Relation index);
+
+/* An extent that nobody knows yet, under the growth lock; publish it or forget it. */
+typedef struct PbfidxAllocation
+{
+	PbfidxExtent extent;
+	int free_slot; /* where in the metapage's list it comes from, -1: from hwm */
+} PbfidxAllocation;
+
+extern PbfidxAllocation pbfidx_allocate(Relation index, uint32 blocks);
+
+/* Whether the metapage's list can take one more extent. */
+extern bool pbfidx_can_free(Relation index, PbfidxExtent extent);
+
+/* Makes sure that the directory has a place for the region. Under the growth lock. */
+extern void pbfidx_reach_region(Relation index, uint32 region);
+
+/*
+ * In one WAL record: the entry of a slab := entry, what was allocated leaves the free space, what is given up
+ * enters it. Under the growth lock. taken, freed: NULL for none.
+ */
+extern void pbfidx_publish(Relation index, PbfidxSlabId id, const PbfidxEntry *entry,
+                           const PbfidxAllocation *taken, const PbfidxExtent *freed);
+
+/* Initialises a page image of a slab with an empty matrix. */
+extern void pbfidx_init_slab_page(Page page, PbfidxSlabId id, uint32 generation, uint32 block, int parts);
+/* Writes and logs all pages of an extent not published yet; matrices: PBFIDX_MATRIX_BYTES a page, NULL for
+ * empty ones. */
+extern void pbfidx_write_slab(Relation index, ForkNumber fork, PbfidxSlabId id, PbfidxExtent extent,
+                              int parts, const uint8 *matrices);
+
+/* A locked page of a slab, or InvalidBuffer if the page now is something else. */
+extern Buffer pbfidx_lock_slab_page(Relation index, PbfidxSlabId id, PbfidxExtent extent, uint32 block,
+                                    int mode, BufferAccessStrategy strategy);
+extern bool pbfidx_is_slab_page(Page page, PbfidxSlabId id, PbfidxExtent extent, uint32 block);
+
+/* The metapage of a new index, into the fork. */
+extern void pbfidx_init_metapage(Relation index, ForkNumber fork, const PbfidxMeta *frozen);
+/* A copy of the whole metapage, checked. */
+extern void pbfidx_read_meta(Relation index, PbfidxMeta *copy);
+
+#endif

@@ -1,0 +1,156 @@
+/*
+ * layout.h: what a pbfidx index looks like on disk, and nothing else.
+ *
+ *   block 0       metapage: frozen options, where the directory is, free space
+ *   directory     one record a region: where its slabs are
+ *   slabs         extents of consecutive pages
+ *
+ * range    pages_per_range consecutive heap pages: what a scan returns.
+ * slab     `blocks` index pages that together hold one blocked-partitioned filter for each of PBFIDX_COLUMNS
+ *          columns. Page b of a slab is block b of all these filters, as a bit matrix: PBFIDX_ROWS rows
+ * (parts x bits of a part), one bit a column. A key owns one page, and in it one row of each part. leaf level
+ * 0: a column is a range. upper: level 1: a column is a leaf slab. region   the ranges under one upper slab:
+ * PBFIDX_COLUMNS leaf slabs of PBFIDX_COLUMNS ranges.
+ *
+ * Every page has a special area that says what it is (PbfidxPageId). Generations are never reused, so that
+ * whoever still holds the address of a page that now serves something else sees it.
+ */
+#ifndef PBF_INDEX_LAYOUT_H
+#define PBF_INDEX_LAYOUT_H
+
+#include "postgres.h"
+#include "storage/block.h"
+#include "storage/bufpage.h"
+
+#define PBFIDX_MAGIC 0x70626649
+#define PBFIDX_VERSION 1
+#define PBFIDX_PAGE_ID 0xFF8B /* last two bytes of every page, for tools that look there */
+
+/* Rows of a slab page: 8 parts of 64 bits, or fewer, longer parts. */
+#define PBFIDX_ROWS 512
+
+typedef enum PbfidxLevel
+{
+	PBFIDX_LEAF = 0,
+	PBFIDX_UPPER = 1,
+	PBFIDX_META = 0xF0,
+	PBFIDX_DIRECTORY = 0xF1,
+	PBFIDX_INDIRECT = 0xF2
+} PbfidxLevel;
+
+typedef struct PbfidxPageId
+{
+	uint32 slab;       /* leaf: number of the slab; upper, directory: of the region; else 0 */
+	uint32 block;      /* number of the page in its slab */
+	uint32 generation; /* of the slab */
+	uint8 level;       /* PbfidxLevel */
+	uint8 parts;       /* slabs: parts of the matrix */
+	uint16 page_id;    /* PBFIDX_PAGE_ID */
+} PbfidxPageId;
+
+StaticAssertDecl(sizeof(PbfidxPageId) == 16, "frozen format");
+StaticAssertDecl(sizeof(PbfidxPageId) == MAXALIGN(sizeof(PbfidxPageId)), "special area is aligned");
+
+#define PBFIDX_CONTENT_BYTES (BLCKSZ - MAXALIGN(SizeOfPageHeaderData) - sizeof(PbfidxPageId))
+#define PBFIDX_ROW_BYTES (PBFIDX_CONTENT_BYTES / PBFIDX_ROWS)
+#define PBFIDX_COLUMNS ((int) (PBFIDX_ROW_BYTES * 8))
+#define PBFIDX_MASK_WORDS ((PBFIDX_ROW_BYTES + 7) / 8) /* of 64 bits, for one row */
+#define PBFIDX_MATRIX_BYTES (PBFIDX_ROWS * PBFIDX_ROW_BYTES)
+
+StaticAssertDecl(BLCKSZ != 8192 || PBFIDX_COLUMNS == 120, "120 columns on pages of 8 KB");
+StaticAssertDecl(PBFIDX_ROW_BYTES >= 1, "pages too small");
+/* Rows are read in whole words, the last one beyond its end: into the special area, never off the page. */
+StaticAssertDecl(sizeof(PbfidxPageId) >= 7, "room behind the last row");
+
+/* Where one slab is. */
+typedef struct PbfidxExtent
+{
+	uint32 start;      /* first page; 0: none */
+	uint32 blocks;     /* pages */
+	uint32 generation; /* in the pages' identity */
+} PbfidxExtent;
+
+typedef struct PbfidxEntry
+{
+	PbfidxExtent now;
+	PbfidxExtent next;  /* being built to replace `now`: inserts write both. start 0: none */
+	float4 built_fill;  /* mean share of set bits in used columns when it was built; 0: not known */
+	uint32 column_keys; /* distinct keys a column that it was sized for */
+} PbfidxEntry;
+
+StaticAssertDecl(sizeof(PbfidxEntry) == 32, "frozen format");
+
+/* The directory's record of a region. */
+typedef struct PbfidxRegion
+{
+	PbfidxEntry upper;
+	PbfidxEntry leaf[PBFIDX_COLUMNS];
+} PbfidxRegion;
+
+#define PBFIDX_REGIONS_PER_PAGE ((int) (PBFIDX_CONTENT_BYTES / sizeof(PbfidxRegion)))
+StaticAssertDecl(BLCKSZ != 8192 || PBFIDX_REGIONS_PER_PAGE == 2, "two regions on a page of 8 KB");
+
+/* A piece of free space. */
+typedef struct PbfidxFree
+{
+	uint32 start;
+	uint32 blocks;
+} PbfidxFree;
+
+#define PBFIDX_DIRECT 256
+#define PBFIDX_INDIRECT_PAGES 128
+#define PBFIDX_FREE_MAX 600
+#define PBFIDX_POINTERS_PER_PAGE ((int) (PBFIDX_CONTENT_BYTES / sizeof(uint32)))
+
+#define PBFIDX_SERVER_HASH 0x01 /* a column is hashed by a function of the server or of a user */
+#define PBFIDX_ROW_KEY 0x02     /* every row also has the row key: scans without conditions (partial index) */
+
+typedef struct PbfidxMeta
+{
+	uint32 magic;
+	uint32 version;
+
+	/* Frozen when the index is created. */
+	float8 false_positive_rate; /* of a range */
+	uint32 pages_per_range;
+	uint32 flags;
+	uint32 server_major; /* whose hash functions were used */
+	uint32 column_keys;  /* distinct keys expected in a range */
+	uint32 reserved[4];  /* zero */
+
+	/* Changed by growth and rebuild, under the growth lock. */
+	uint32 generation; /* last one given out */
+	uint32 hwm;        /* first block never published: from here on is garbage */
+	uint32 free_count;
+	uint32 direct[PBFIDX_DIRECT];           /* directory pages; 0: none */
+	uint32 indirect[PBFIDX_INDIRECT_PAGES]; /* pages full of block numbers of directory pages */
+	PbfidxFree free[PBFIDX_FREE_MAX];
+} PbfidxMeta;
+
+StaticAssertDecl(sizeof(PbfidxMeta) <= PBFIDX_CONTENT_BYTES, "metapage");
+StaticAssertDecl(((uint64) PBFIDX_DIRECT + (uint64) PBFIDX_INDIRECT_PAGES * PBFIDX_POINTERS_PER_PAGE) *
+                         PBFIDX_REGIONS_PER_PAGE * PBFIDX_COLUMNS * PBFIDX_COLUMNS >=
+                     MaxBlockNumber,
+                 "every heap page has a place in the directory");
+
+#define PBFIDX_METAPAGE 0
+
+static inline PbfidxPageId *
+pbfidx_page_id(Page page)
+{
+	return (PbfidxPageId *) PageGetSpecialPointer(page);
+}
+
+static inline uint8 *
+pbfidx_matrix(Page page)
+{
+	return (uint8 *) PageGetContents(page);
+}
+
+static inline PbfidxMeta *
+pbfidx_meta(Page page)
+{
+	return (PbfidxMeta *) PageGetContents(page);
+}
+
+#endif

@@ -1,0 +1,186 @@
+/*
+ * size.c: how many pages a slab gets, and what a page tells about the keys in it.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "port/pg_bitutils.h"
+
+#include "core/geometry.h"
+#include "core/theory.h"
+
+#include "index/size.h"
+#include "index/slab.h"
+
+#define PART_BITS (PBFIDX_ROWS / PBFIDX_SCALAR_PARTS)
+
+static PbfidxPlan
+plan_alone(double range_keys, double fpr)
+{
+	PbfidxPlan plan = {1, 0};
+	double most = ceil(range_keys * PBFIDX_ALONE_MAX_BITS / PBFIDX_ROWS);
+	double blocks = pbf_blocks_for(range_keys, fpr, PBFIDX_SCALAR_PARTS);
+
+	plan.leaf_blocks = (uint32) Max(1, Min(Min(blocks, most), PBFIDX_LEAF_MAX_BLOCKS));
+	return plan;
+}
+
+PbfidxPlan
+pbfidx_plan(double range_keys, double slab_keys, double fpr, bool with_upper)
+{
+	PbfidxPlan best = {0, 0};
+	double best_pages = INFINITY;
+
+	range_keys = Max(range_keys, 1);
+	slab_keys = Max(slab_keys, range_keys);
+	if (!with_upper)
+		return plan_alone(range_keys, fpr);
+	for (uint32 leaf = 1; leaf <= PBFIDX_LEAF_MAX_BLOCKS; leaf++)
+	{
+		double leaf_fpr = pbf_fpr_blocked(range_keys, leaf, PBFIDX_SCALAR_PARTS, PART_BITS);
+		double upper = pbf_blocks_for(slab_keys, Min(fpr / leaf_fpr, 0.5), PBFIDX_SCALAR_PARTS);
+		double pages = (double) leaf * PBFIDX_COLUMNS + upper;
+
+		if (pages < best_pages)
+		{
+			best = (PbfidxPlan){leaf, (uint32) Min(upper, PG_INT32_MAX)};
+			best_pages = pages;
+		}
+		else if (leaf > 2 * best.leaf_blocks || leaf_fpr < fpr)
+			break;
+	}
+	return best.upper_blocks <= PBFIDX_UPPER_MAX_BLOCKS ? best : plan_alone(range_keys, fpr);
+}
+
+static double
+planned_rate(const PbfidxPlan *plan, double range_keys, double slab_keys)
+{
+	double leaf = pbf_fpr_blocked(range_keys, plan->leaf_blocks, PBFIDX_SCALAR_PARTS, PART_BITS);
+
+	return plan->upper_blocks == 0
+	           ? leaf
+	           : leaf * pbf_fpr_blocked(slab_keys, plan->upper_blocks, PBFIDX_SCALAR_PARTS, PART_BITS);
+}
+
+/* As build.c does it: full regions have an upper, a rest of at least half a region too. */
+double
+pbfidx_planned_pages(double ranges, double range_keys, double slab_keys, double fpr, double *rate)
+{
+	PbfidxPlan whole = pbfidx_plan(range_keys, slab_keys, fpr, true);
+	PbfidxPlan alone = pbfidx_plan(range_keys, slab_keys, fpr, false);
+	double slabs = Max(1, ceil(ranges / PBFIDX_COLUMNS));
+	double regions = floor(slabs / PBFIDX_COLUMNS);
+	double rest = slabs - regions * PBFIDX_COLUMNS;
+	double with_upper = regions * PBFIDX_COLUMNS, pages;
+
+	if (rest >= PBFIDX_UPPER_FROM_SLABS)
+	{
+		with_upper = slabs;
+		regions++;
+	}
+	pages = 1 + ceil(Max(regions, 1) / PBFIDX_REGIONS_PER_PAGE) + with_upper * whole.leaf_blocks +
+	        regions * whole.upper_blocks + (slabs - with_upper) * alone.leaf_blocks;
+	*rate = (with_upper * planned_rate(&whole, range_keys, slab_keys) +
+	         (slabs - with_upper) * planned_rate(&alone, range_keys, slab_keys)) /
+	        slabs;
+	return pages;
+}
+
+/* Set bits of each column. */
+static void
+count_columns(const uint8 *matrix, int *set)
+{
+	memset(set, 0, PBFIDX_COLUMNS * sizeof(int));
+	for (int row = 0; row < PBFIDX_ROWS; row++)
+	{
+		const uint8 *bytes = matrix + row * PBFIDX_ROW_BYTES;
+
+		for (int column = 0; column < PBFIDX_COLUMNS; column++)
+			set[column] += (bytes[column / 8] >> (column % 8)) & 1;
+	}
+}
+
+double
+pbfidx_page_fill(const uint8 *matrix, int *used)
+{
+	PbfidxMask any = {{0}};
+	int64 total = 0;
+
+	for (int row = 0; row < PBFIDX_ROWS; row++)
+	{
+		PbfidxMask mask;
+
+		pbfidx_load_row(matrix + row * PBFIDX_ROW_BYTES, &mask);
+		for (int w = 0; w < (int) PBFIDX_MASK_WORDS; w++)
+		{
+			total += pg_popcount64(mask.words[w]);
+			any.words[w] |= mask.words[w];
+		}
+	}
+	*used = 0;
+	for (int w = 0; w < (int) PBFIDX_MASK_WORDS; w++)
+		*used += pg_popcount64(any.words[w]);
+	return *used > 0 ? (double) total / ((double) *used * PBFIDX_ROWS) : 0;
+}
+
+/*
+ * Ranges at the end of a growing heap are not full yet, so the fuller half of the columns speaks for all.
+ * Each key sets one bit of each part in one of `blocks` pages.
+ */
+double
+pbfidx_page_keys(const uint8 *matrix, int parts, uint32 blocks)
+{
+	int set[PBFIDX_COLUMNS];
+	int used = 0, fullest = 0;
+	double cells = (double) PBFIDX_ROWS / parts;
+	double sum = 0;
+	int n = 0;
+
+	count_columns(matrix, set);
+	for (int column = 0; column < PBFIDX_COLUMNS; column++)
+	{
+		used += set[column] > 0;
+		fullest = Max(fullest, set[column]);
+	}
+	if (used == 0)
+		return 0;
+	for (int column = 0; column < PBFIDX_COLUMNS; column++)
+	{
+		double fill = Min((double) set[column] / PBFIDX_ROWS, 1 - 0.5 / PBFIDX_ROWS);
+
+		if (set[column] * 2 < fullest)
+			continue;
+		sum += -log1p(-fill) * cells;
+		n++;
+	}
+	return sum / n * blocks;
+}
+
+double
+pbfidx_page_fpr(const uint8 *matrix, int parts)
+{
+	int set[PBFIDX_MAX_PARTS][PBFIDX_COLUMNS];
+	int rows = PBFIDX_ROWS / parts;
+	double sum = 0;
+	int used = 0;
+
+	memset(set, 0, sizeof(set));
+	for (int row = 0; row < PBFIDX_ROWS; row++)
+	{
+		const uint8 *bytes = matrix + row * PBFIDX_ROW_BYTES;
+
+		for (int column = 0; column < PBFIDX_COLUMNS; column++)
+			set[row / rows][column] += (bytes[column / 8] >> (column % 8)) & 1;
+	}
+	for (int column = 0; column < PBFIDX_COLUMNS; column++)
+	{
+		double product = 1;
+
+		for (int part = 0; part < parts; part++)
+			product *= (double) set[part][column] / rows;
+		used += product > 0;
+		sum += product;
+	}
+	return used > 0 ? sum / used : 0;
+}

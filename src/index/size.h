@@ -1,0 +1,42 @@
+/*
+ * size.h: how many pages a slab gets.
+ *
+ * The false positive rates of the two levels multiply where a leaf slab does not hold the key, so the split
+ * of the asked rate between them is free; it is chosen for the fewest pages. Leaf slabs have few pages (3 or
+ * 4 for one ordinary column), so the rounding goes to the upper level, which has many.
+ */
+#ifndef PBF_INDEX_SIZE_H
+#define PBF_INDEX_SIZE_H
+
+#include "index/directory.h"
+
+#define PBFIDX_UPPER_MAX_BLOCKS 8192 /* 64 MB a region: beyond, leaf slabs are probed one by one */
+#define PBFIDX_LEAF_MAX_BLOCKS 1024
+/* Leaf slabs of a region without upper: 24 bits a key are 9e-5 a range, under one false page in such a table.
+ */
+#define PBFIDX_ALONE_MAX_BITS 24.0
+/* An upper has room for a whole region; it is worth its pages from that many leaf slabs on. */
+#define PBFIDX_UPPER_FROM_SLABS (PBFIDX_COLUMNS / 2)
+
+typedef struct PbfidxPlan
+{
+	uint32 leaf_blocks;
+	uint32 upper_blocks; /* 0: no upper */
+} PbfidxPlan;
+
+/* range_keys, slab_keys: distinct keys in a range and in a leaf slab of full ranges. */
+extern PbfidxPlan pbfidx_plan(double range_keys, double slab_keys, double fpr, bool with_upper);
+
+/* Pages of a whole index over that many ranges, and the rate of a range it would have. */
+extern double pbfidx_planned_pages(double ranges, double range_keys, double slab_keys, double fpr,
+                                   double *rate);
+
+/* Distinct keys a column, estimated from the bits of one page of a slab of that many blocks; 0 if it is
+ * empty. */
+extern double pbfidx_page_keys(const uint8 *matrix, int parts, uint32 blocks);
+/* Mean share of set bits over the columns that have any; *used: how many those are. */
+extern double pbfidx_page_fill(const uint8 *matrix, int *used);
+/* Mean false positive rate over the used columns of a page. */
+extern double pbfidx_page_fpr(const uint8 *matrix, int parts);
+
+#endif
