@@ -400,7 +400,7 @@ BEGIN
 			WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pbf') AND prokind = 'f'
 				AND 'internal'::regtype <> ALL (proargtypes::oid[])
 				AND 'cstring'::regtype NOT IN (prorettype, proargtypes[0])
-				AND proname !~ '_(trans|combine|final)$' LOOP
+				AND proname !~ '^pbfidx|_(trans|combine|final)$' LOOP
 		FOR i IN 0 .. cardinality(p.types) - 1 LOOP
 			SELECT array_agg(format('%s::%s', CASE WHEN n - 1 = i THEN 'NULL' WHEN t = 'pbf'::regtype
 				THEN 'pbf_new(1)'

@@ -51,5 +51,6 @@ _PG_init(void)
 	DefineCustomBoolVariable("pbf.enable_index", "Enables the planner's use of pbfidx indexes.", NULL, &pbfidx_enabled, true,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	pbfidx_init_options();
+	pbfidx_init_cost();
 	MarkGUCPrefixReserved("pbf");
 }

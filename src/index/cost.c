@@ -12,7 +12,7 @@
 
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
-#include "utils/float.h"
+#include "optimizer/plancat.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/selfuncs.h"
@@ -123,6 +123,33 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	*total_cost =
 	    *pages * random_cost + probes * PROBE_OPERATORS * cpu_operator_cost +
 	    Max(0, found_pages * tuples / heap_pages - fetched) * (cpu_tuple_cost + qual_cost.per_tuple);
-	if (!pbfidx_enabled)
-		*startup_cost = *total_cost = get_float8_infinity();
+}
+
+/* ---- the setting pbf.enable_index ---- */
+
+static get_relation_info_hook_type previous_hook;
+
+/* Takes our indexes out of what the planner knows of a relation. Costs alone would not do: since 18 they come
+ * second. */
+static void
+hide_indexes(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
+{
+	ListCell *lc;
+
+	if (previous_hook != NULL)
+		previous_hook(root, relation, inhparent, rel);
+	if (pbfidx_enabled)
+		return;
+	foreach (lc, rel->indexlist)
+	{
+		if ((void *) lfirst_node(IndexOptInfo, lc)->amcostestimate == (void *) pbfidx_costestimate)
+			rel->indexlist = foreach_delete_current(rel->indexlist, lc);
+	}
+}
+
+void
+pbfidx_init_cost(void)
+{
+	previous_hook = get_relation_info_hook;
+	get_relation_info_hook = hide_indexes;
 }

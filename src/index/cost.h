@@ -8,6 +8,8 @@
 
 extern bool pbfidx_enabled; /* the setting pbf.enable_index */
 
+extern void pbfidx_init_cost(void);
+
 extern void pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup_cost,
                                 Cost *total_cost, Selectivity *selectivity, double *correlation,
                                 double *pages);

@@ -131,16 +131,31 @@ typedef enum Version
 	GIVE_UP /* a rebuild cannot go on */
 } Version;
 
-static Version
-classify_for_rebuild(PbfidxHeapScan *scan, HeapTuple tuple, bool live)
+static bool
+evaluates(const PbfidxHeapScan *scan)
 {
-	bool evaluates = scan->info->ii_Expressions != NIL || scan->info->ii_Predicate != NIL;
+	return scan->info->ii_Expressions != NIL || scan->info->ii_Predicate != NIL;
+}
 
-	if (!has_external_key(scan, tuple))
-		return evaluates && !live ? GIVE_UP : TAKE;
-	/* An expression may do anything, so it cannot run under the lock. */
-	if (evaluates || !live)
+/*
+ * Expressions were evaluated with success for every version whose insert is complete, by that insert or by
+ * the build; for one that is still being inserted that is not known yet, and one that was dead before the
+ * index was built was never tried.
+ */
+static Version
+classify_for_rebuild(PbfidxHeapScan *scan, HeapTuple tuple, HTSV_Result state, bool gone)
+{
+	bool live = state == HEAPTUPLE_LIVE;
+
+	if (evaluates(scan) && (state == HEAPTUPLE_INSERT_IN_PROGRESS || gone))
 		return GIVE_UP;
+	if (!has_external_key(scan, tuple))
+		return TAKE;
+	if (!live)
+		return GIVE_UP;
+	/* An expression may do anything, so it cannot run under the lock. */
+	if (evaluates(scan))
+		return TAKE;
 	take_keys(scan, tuple);
 	return TAKEN;
 }
@@ -150,11 +165,10 @@ static Version
 classify_for_check(PbfidxHeapScan *scan, HeapTuple tuple, HTSV_Result state)
 {
 	bool ours = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
-	bool evaluates = scan->info->ii_Expressions != NIL || scan->info->ii_Predicate != NIL;
 
 	if (state == HEAPTUPLE_INSERT_IN_PROGRESS && !ours)
 		return SKIP;
-	if (state != HEAPTUPLE_LIVE && !ours && (evaluates || has_external_key(scan, tuple)))
+	if (state != HEAPTUPLE_LIVE && !ours && (evaluates(scan) || has_external_key(scan, tuple)))
 		return SKIP;
 	return TAKE;
 }
@@ -172,10 +186,10 @@ classify(PbfidxHeapScan *scan, HeapTuple tuple, Buffer buffer)
 	if (state == HEAPTUPLE_LIVE)
 		scan->live++;
 	if (scan->purpose == PBFIDX_REBUILD)
-		return classify_for_rebuild(scan, tuple, state == HEAPTUPLE_LIVE);
+		return classify_for_rebuild(scan, tuple, state, gone);
 	if (scan->purpose == PBFIDX_CHECK)
 		return classify_for_check(scan, tuple, state);
-	return gone && has_external_key(scan, tuple) ? SKIP : TAKE;
+	return gone && (evaluates(scan) || has_external_key(scan, tuple)) ? SKIP : TAKE;
 }
 
 bool

@@ -286,6 +286,8 @@ run_probes(IndexScanDesc scan, Probe *probes, int n)
 	bool valid = true;
 
 	CHECK_FOR_INTERRUPTS();
+	for (int i = 0; i < n && n > 1 && effective_io_concurrency > 0; i++)
+		PrefetchBuffer(scan->indexRelation, MAIN_FORKNUM, probes[i].extent.start + probes[i].place.block);
 	for (int i = 0; i < n; i++)
 	{
 		probes[i].buffer = ReadBuffer(scan->indexRelation, probes[i].extent.start + probes[i].place.block);
