@@ -605,3 +605,25 @@ RESET max_parallel_workers_per_gather;
 SELECT b.* FROM (SELECT merge(s) AS f FROM (VALUES ('\x0105020101000000400000007b14ae47e17a843fffffffffffffffff'::pbf)) v (s)) s, brief(f) b;
 
 DROP SCHEMA aggregates CASCADE;
+
+-- implicit casts to text do not get around what is refused
+CREATE DOMAIN agg_word AS text;
+SELECT pbf_agg(v::varchar(10)) @> 'a', pbf_agg(v::agg_word) @> 'a', pbf_agg(v::bpchar) @> 'a', pbf_agg(v::name) @> 'a'
+	FROM (VALUES ('a'), ('b')) t(v);
+CREATE TYPE agg_ci;
+CREATE FUNCTION agg_ci_in(cstring) RETURNS agg_ci AS 'textin' LANGUAGE internal IMMUTABLE STRICT;
+CREATE FUNCTION agg_ci_out(agg_ci) RETURNS cstring AS 'textout' LANGUAGE internal IMMUTABLE STRICT;
+CREATE TYPE agg_ci (INPUT = agg_ci_in, OUTPUT = agg_ci_out, LIKE = text, CATEGORY = 'S');
+CREATE CAST (agg_ci AS text) WITHOUT FUNCTION AS IMPLICIT;
+CREATE FUNCTION agg_ci_eq(agg_ci, agg_ci) RETURNS bool AS 'SELECT lower($1::text) = lower($2::text)' LANGUAGE sql IMMUTABLE;
+CREATE FUNCTION agg_ci_hash(agg_ci) RETURNS int AS 'SELECT hashtext(lower($1::text))' LANGUAGE sql IMMUTABLE;
+CREATE FUNCTION agg_ci_hash64(agg_ci, bigint) RETURNS bigint AS 'SELECT hashtextextended(lower($1::text), $2)' LANGUAGE sql IMMUTABLE;
+CREATE OPERATOR = (LEFTARG = agg_ci, RIGHTARG = agg_ci, FUNCTION = agg_ci_eq, HASHES);
+CREATE OPERATOR CLASS agg_ci_ops DEFAULT FOR TYPE agg_ci USING hash AS
+	OPERATOR 1 =, FUNCTION 1 agg_ci_hash(agg_ci), FUNCTION 2 agg_ci_hash64(agg_ci, bigint);
+SELECT pbf_agg(v::agg_ci) FROM (VALUES ('a'), ('B')) t(v);
+SELECT pbf_agg(v::agg_ci, 100) FROM (VALUES ('a'), ('B')) t(v);
+SELECT pbf_agg_like(v::agg_ci, pbf_new(10)) FROM (VALUES ('a'), ('B')) t(v);
+SELECT pbf_agg(lower(v::agg_ci::text)) @> 'b' FROM (VALUES ('a'), ('B')) t(v);
+DROP TYPE agg_ci CASCADE;
+DROP DOMAIN agg_word;

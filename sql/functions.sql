@@ -42,7 +42,7 @@ SELECT a.layout, count(*) AS filters, count(*) FILTER (WHERE NOT pbf_is_empty(f)
 		count(*) FILTER (WHERE i.bits <> i.blocks::bigint * i.parts * i.part_bits OR i.bytes < 24 + i.bits / 8
 			OR i.bytes > 24 + i.bits / 8 + 8 * i.parts OR i.bytes <> length(f::bytea) + 4) AS bytes
 	FROM unnest('{auto,plain,blocked}'::text[]) AS a (layout),
-		unnest('{0,0.3,1,2,7,63,64,65,1000,12345,1e5}'::float8[]) n,
+		unnest('{0,1,1,2,7,63,64,65,1000,12345,1e5}'::float8[]) n,
 		unnest('{0.999,0.5,0.1,0.01,0.001,1e-5}'::float8[]) p, pbf_new(n, p, a.layout) f, pbf_info(f) i,
 		pbf_optimal(n, p) o
 	GROUP BY a.layout ORDER BY a.layout;

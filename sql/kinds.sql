@@ -217,7 +217,7 @@ SELECT v.what, p.* FROM (VALUES
 	('float4', $$'{NaN, -Infinity, Infinity, -0, 0, 1, -1, 1e-45, 3.4e38, 0.1}'::float4[] || -'NaN'::float4$$),
 	('numeric', $$(SELECT array_agg(round(i * power(10::numeric, e), s))
 		FROM generate_series(-3, 3) i, generate_series(-9, 9, 3) e, generate_series(0, 10, 5) s)$$),
-	('long numeric', $$(SELECT array_agg(i * power(10::numeric, e) + round(power(10::numeric, -f), f))
+	('long numeric', $$(SELECT array_agg(i * power(10::numeric, e) + ('1e-' || f)::numeric)
 		FROM generate_series(-2, 2) i, generate_series(0, 900, 150) e, generate_series(0, 400, 200) f)$$),
 	('text', $$(SELECT array_agg(repeat('x', n % 300) || repeat(' ', n % 2)) FROM generate_series(0, 650, 5) n)$$),
 	('char(n)', $$(SELECT array_agg((repeat('x', n % 300) || repeat(' ', n % 7))::bpchar)

@@ -178,7 +178,26 @@ resize_blocks(const PbfGeometry *from, const uint64_t *src, const PbfGeometry *t
 	}
 }
 
-/* One part of a plain filter, bit by bit, driven by the set bits of the source: each sets a run of dst. */
+/* Bits first..last. */
+static void
+set_run(uint64_t *words, uint64_t first, uint64_t last)
+{
+	uint64_t from = UINT64_MAX << (first % PBF_WORD_BITS);
+	uint64_t upto = UINT64_MAX >> (PBF_WORD_BITS - 1 - last % PBF_WORD_BITS);
+	uint64_t word = first / PBF_WORD_BITS, end = last / PBF_WORD_BITS;
+
+	if (word == end)
+	{
+		words[word] |= from & upto;
+		return;
+	}
+	words[word++] |= from;
+	while (word < end)
+		words[word++] = UINT64_MAX;
+	words[end] |= upto;
+}
+
+/* One part of a plain filter, driven by the set bits of the source: each sets a run of dst. */
 static void
 resize_part(uint64_t from_bits, const uint64_t *src, uint64_t to_bits, uint64_t *dst)
 {
@@ -192,8 +211,7 @@ resize_part(uint64_t from_bits, const uint64_t *src, uint64_t to_bits, uint64_t 
 			uint64_t first, last;
 
 			overlapping(bit, to_bits, from_bits, &first, &last);
-			for (uint64_t i = first; i <= last; i++)
-				dst[i / PBF_WORD_BITS] |= UINT64_C(1) << (i % PBF_WORD_BITS);
+			set_run(dst, first, last);
 		}
 	}
 }

@@ -91,22 +91,22 @@ header_fault(const PbfFilter *f)
 	const char *why = NULL;
 
 	if (f->version != PBF_FORMAT_VERSION)
-		return "unknown format version";
+		return "Unknown format version";
 	if ((f->flags & ~PBF_FLAGS_KNOWN) != 0)
-		return "unknown flags";
+		return "Unknown flags";
 	if (f->kind >= PBF_KINDS)
-		return "unknown kind of element";
+		return "Unknown kind of element";
 	memcpy(&target, &f->target, sizeof(target));
 	if (!unfinished && target != 0)
-		return "reserved bytes are not zero";
+		return "Reserved bytes are not zero";
 	if (unfinished && !(f->target >= PBF_FPR_MIN && f->target < 1))
-		return "the rate of an unfinished filter is out of range";
+		return "The rate of an unfinished filter is out of range";
 	if ((f->flags & PBF_FLAG_SPARSE) == 0)
 		return pbf_geometry_valid(&g, &why) ? NULL : why;
 	if (f->flags != PBF_FLAG_SPARSE || f->parts != 0 || f->part_bits != 0)
-		return "a set of hashes has no geometry";
+		return "A set of hashes has no geometry";
 	if (f->blocks > PBF_SPARSE_MAX)
-		return "too many hashes in the set";
+		return "Too many hashes in the set";
 	return NULL;
 }
 
@@ -119,7 +119,7 @@ sparse_size_fault(const PbfFilter *f, uint64_t bytes)
 
 	if ((bytes - PBF_HEADER_BYTES) % sizeof(uint64_t) != 0 || words < PBF_SPARSE_MIN_SLOTS + 1 ||
 	    (slots & (slots - 1)) != 0 || (uint64_t) f->blocks * 3 > slots * 2)
-		return "wrong length";
+		return "Wrong length";
 	return NULL;
 }
 
@@ -128,7 +128,7 @@ pbf_header_valid(const PbfFilter *f, uint64_t bytes, const char **why)
 {
 	PbfGeometry g;
 
-	*why = "shorter than a header";
+	*why = "Shorter than a header";
 	if (bytes < PBF_HEADER_BYTES)
 		return false;
 	*why = header_fault(f);
@@ -138,7 +138,7 @@ pbf_header_valid(const PbfFilter *f, uint64_t bytes, const char **why)
 	if (f->flags & PBF_FLAG_SPARSE)
 		*why = sparse_size_fault(f, bytes);
 	else if (bytes != pbf_stored_bytes(&g))
-		*why = "wrong length";
+		*why = "Wrong length";
 	return *why == NULL;
 }
 
@@ -163,7 +163,7 @@ pbf_decode_size(const uint8_t *bytes, size_t n, const char **why)
 	PbfGeometry g;
 	uint64_t external;
 
-	*why = "shorter than a header";
+	*why = "Shorter than a header";
 	if (n < PBF_EXTERNAL_HEADER_BYTES)
 		return 0;
 	decode_header(bytes, &f);
@@ -173,7 +173,7 @@ pbf_decode_size(const uint8_t *bytes, size_t n, const char **why)
 	g = pbf_geometry_of(&f);
 	external =
 	    PBF_EXTERNAL_HEADER_BYTES + sizeof(uint64_t) * (f.flags & PBF_FLAG_SPARSE ? f.blocks : pbf_words(&g));
-	*why = "wrong length";
+	*why = "Wrong length";
 	if (n != external)
 		return 0;
 	*why = NULL;
@@ -189,14 +189,14 @@ decode_hashes(const uint8_t *bytes, PbfFilter *f)
 	PbfKind kind = (PbfKind) f->kind;
 
 	if (kind == PBF_KIND_NONE && count > 0)
-		return "a filter of no kind is not empty";
+		return "A filter of no kind is not empty";
 	pbf_sparse_init(f, size, kind, f->target);
 	for (uint64_t i = 0; i < count; i++)
 	{
 		uint64_t h = get_uint(bytes + PBF_EXTERNAL_HEADER_BYTES + i * sizeof(uint64_t), sizeof(uint64_t));
 
 		if (i > 0 && h <= previous)
-			return "hashes do not ascend";
+			return "Hashes do not ascend";
 		pbf_sparse_add(f, size, h);
 		previous = h;
 	}
@@ -247,9 +247,9 @@ pbf_decode(const uint8_t *bytes, size_t n, PbfFilter *f, const char **why)
 	swap_words(f->words, words);
 	*why = NULL;
 	if (!padding_is_zero(f))
-		*why = "unused bits are not zero";
+		*why = "Unused bits are not zero";
 	else if (f->kind == PBF_KIND_NONE && !all_zero(f->words, words))
-		*why = "a filter of no kind is not empty";
+		*why = "A filter of no kind is not empty";
 	return *why == NULL;
 }
 

@@ -51,7 +51,7 @@ geometry_fault(const PbfGeometry *g)
 			return "blocks of a plain filter must be 1";
 	}
 	if (pbf_stored_bytes(g) > PBF_MAX_BYTES)
-		return "the filter would be larger than 512 MiB";
+		return "The filter would be larger than 512 MiB";
 	return NULL;
 }
 

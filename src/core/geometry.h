@@ -86,8 +86,8 @@ extern bool pbf_geometry_equal(const PbfGeometry *a, const PbfGeometry *b);
 extern bool pbf_geometry_valid(const PbfGeometry *g, const char **why);
 
 /*
- * Fewest blocks of `parts` parts of 64 bits that keep the rate at n keys: exact up to 10,000 blocks, then to four
- * digits. More than PBF_MAX_BYTES of them are not searched for.
+ * Fewest blocks of `parts` parts of 64 bits that keep the rate at n keys: exact up to 10,000 blocks, then to
+ * four digits. More than PBF_MAX_BYTES of them are not searched for.
  */
 extern double pbf_blocks_for(double n, double fpr, double parts);
 

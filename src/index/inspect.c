@@ -54,6 +54,17 @@ require_pbfidx(Relation index)
 		        errmsg("cannot access temporary indexes of other sessions"));
 }
 
+/* An index that a failed CREATE INDEX CONCURRENTLY left behind may have no pages at all. */
+static void
+require_valid(Relation index)
+{
+	if (!index->rd_index->indisvalid)
+		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+		        errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
+		        errhint("It is being built, or a failed CREATE INDEX CONCURRENTLY left it behind: REINDEX or "
+		                "drop it."));
+}
+
 /* For reading: the owner, or who may scan tables for statistics. */
 static Relation
 open_for_reading(Oid oid)
@@ -63,6 +74,7 @@ open_for_reading(Oid oid)
 	require_pbfidx(index);
 	if (!pbf_owns_relation(oid) && !has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
+	require_valid(index);
 	return index;
 }
 
@@ -290,10 +302,6 @@ pbfidx_check(PG_FUNCTION_ARGS)
 	if (heap == NULL || index->rd_index->indrelid != heap_oid)
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE),
 		        errmsg("could not open the table of index \"%s\"", RelationGetRelationName(index)));
-	if (!index->rd_index->indisvalid)
-		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-		        errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
-		        errhint("A failed CREATE INDEX CONCURRENTLY left it behind: REINDEX or drop it."));
 	pbfidx_check_structure(index, RelationGetNumberOfBlocks(heap));
 	if (heapallindexed)
 	{
@@ -374,9 +382,7 @@ pbfidx_resummarize(PG_FUNCTION_ARGS)
 		        errmsg("could not open the table of index \"%s\"", RelationGetRelationName(index)));
 	if (!pbf_owns_relation(oid))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
-	if (!index->rd_index->indisvalid)
-		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-		        errmsg("index \"%s\" is not valid", RelationGetRelationName(index)));
+	require_valid(index);
 	saved = become_owner(heap);
 	rebuilt = resummarize(heap, index, first_page, last_page);
 	become_oneself(saved);

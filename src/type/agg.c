@@ -15,6 +15,7 @@
 
 #include "catalog/pg_type.h"
 #include "nodes/execnodes.h"
+#include "nodes/nodeFuncs.h"
 
 #include "core/sparse.h"
 #include "type/element.h"
@@ -252,7 +253,7 @@ initial_state_like(FunctionCallInfo fcinfo)
 
 	if (PG_ARGISNULL(2))
 		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-		        errmsg("the filter to be like must not be NULL"));
+		        errmsg("the template filter must not be NULL"));
 	g = pbf_geometry_of(PG_GETARG_PBF(2));
 	return new_dense(fcinfo, &g, PBF_KIND_NONE);
 }
@@ -373,6 +374,26 @@ typedef struct TypedHasher
 } TypedHasher;
 
 /*
+ * pbf_agg(text) also takes what is implicitly cast to text. Not all of that may: a case-insensitive string,
+ * say, has an equality of its own. Looks at the argument, once a call site, where the executor tells it.
+ */
+static void
+check_implicit_cast(FunctionCallInfo fcinfo)
+{
+	Aggref *aggref = AggGetAggref(fcinfo);
+	Node *argument;
+	PbfHasher hasher;
+
+	fcinfo->flinfo->fn_extra = fcinfo->flinfo; /* looked at */
+	if (aggref == NULL || aggref->args == NIL)
+		return;
+	argument = (Node *) linitial_node(TargetEntry, aggref->args)->expr;
+	if (IsA(argument, RelabelType) && ((RelabelType *) argument)->relabelformat == COERCE_IMPLICIT_CAST)
+		pbf_hasher_init(&hasher, exprType((Node *) ((RelabelType *) argument)->arg), InvalidOid,
+		                PBF_ENUM_BY_LABEL, CurrentMemoryContext);
+}
+
+/*
  * The same for one type, which is known without looking at the call: a distributed engine calls transition
  * functions with no expression and nothing kept from row to row. Hashers of these types own no memory.
  */
@@ -386,6 +407,8 @@ add_typed(FunctionCallInfo fcinfo, TypedHasher *typed, Oid type, InitialState in
 		pbf_hasher_init(&typed->hasher, type, PG_GET_COLLATION(), PBF_ENUM_BY_LABEL, CurrentMemoryContext);
 		typed->collation = PG_GET_COLLATION();
 	}
+	if (type == TEXTOID && fcinfo->flinfo->fn_extra == NULL)
+		check_implicit_cast(fcinfo);
 	return add_element(fcinfo, &typed->hasher, type, initial);
 }
 

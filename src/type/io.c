@@ -54,22 +54,22 @@ parse_text(const char *text, PbfFilter **f)
 	const char *why;
 
 	if (text[0] != '\\' || text[1] != 'x')
-		return "it does not begin with \\x";
+		return "The text does not begin with \\x";
 	text += 2;
 	digits -= 2;
 	if (digits % 2 != 0)
-		return "odd number of hexadecimal digits";
+		return "Odd number of hexadecimal digits";
 	if (digits / 2 < sizeof(header))
-		return "shorter than a header";
+		return "Shorter than a header";
 	if (!hex_to_bytes(text, sizeof(header), header))
-		return "not a hexadecimal digit";
+		return "There is a character that is not a hexadecimal digit";
 	size = pbf_decode_size(header, digits / 2, &why);
 	if (size == 0)
 		return why;
 	bytes = palloc(digits / 2);
 	*f = pbf_allocate_bytes(size);
 	if (!hex_to_bytes(text, digits / 2, bytes))
-		return "not a hexadecimal digit";
+		return "There is a character that is not a hexadecimal digit";
 	why = NULL;
 	pbf_decode(bytes, digits / 2, *f, &why);
 	pfree(bytes);

@@ -86,7 +86,7 @@ common_geometries(const PbfFilter *a, const PbfFilter *b, PbfGeometry *ga, PbfGe
 		        errmsg("filters of different layout cannot meet: %s and %s", pbf_geometry_text(ga),
 		               pbf_geometry_text(gb)),
 		        errdetail("Sizes and numbers of parts may differ, the layout may not."),
-		        errhint("Build both with the same layout, for example with pbf_agg_like."));
+		        errhint("Build both for the same false positive rate, or with pbf_agg_like."));
 	ga->parts = gb->parts = Min(ga->parts, gb->parts);
 }
 

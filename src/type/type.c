@@ -85,11 +85,17 @@ pbf_check_fpr(double fpr)
 void
 pbf_check_capacity(double capacity)
 {
-	if (!(capacity >= 0 && capacity <= 1e18))
+	/* Between 0 and 1 it is a rate in the wrong place. */
+	bool swapped = capacity > 0 && capacity < 1;
+
+	if (swapped || !(capacity >= 0 && capacity <= 1e18))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		        errmsg("capacity out of range: capacity = %g", capacity),
-		        errdetail("capacity, the number of distinct elements, must be between 0 and 1e18."),
-		        errhint("Filters are limited to 512 MB: about 4.2e8 elements at a rate of 0.01."));
+		        errdetail("capacity, the number of distinct elements, must be 0 or between 1 and 1e18."),
+		        swapped ? errhint("The capacity comes before the false positive rate: pbf_new(1000, 0.01), "
+		                          "pbf_agg(x, NULL, "
+		                          "0.01).")
+		                : errhint("Filters are limited to 512 MB: about 4.2e8 elements at a rate of 0.01."));
 }
 
 static void
@@ -189,5 +195,7 @@ pbf_check_probe_kind(unsigned filter_kind, unsigned element_kind)
 	    filter_kind == PBF_KIND_HASH
 	        ? errhint(
 	              "Only hashes were added to this filter: use pbf_contains_hash(filter, pbf_hash(element)).")
-	        : errhint("Cast the element to the filter's kind; a literal without a cast is text."));
+	    : element_kind == PBF_KIND_TEXT
+	        ? errhint("A literal or parameter without a type is text: cast it to the filter's kind.")
+	        : errhint("Cast the element to the filter's kind."));
 }
