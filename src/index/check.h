@@ -8,8 +8,8 @@
 
 /* Every block accounted for once, every page what the directory says. Raises ERRCODE_INDEX_CORRUPTED. */
 extern void pbfidx_check_structure(Relation index, BlockNumber heap_blocks);
-/* Every row version that a snapshot could see has its bits in leaf and upper. Raises ERRCODE_INDEX_CORRUPTED,
- * naming the row. */
+/* Every row version that the active snapshot sees has its bits in leaf and upper. Raises
+ * ERRCODE_INDEX_CORRUPTED, naming the row. */
 extern void pbfidx_check_heap(Relation heap, Relation index);
 
 #endif

@@ -9,7 +9,8 @@
  * an aborted transaction is skipped, everything else is somebody's row, or may be on a standby. Keys are
  * taken from the copy. A deleted version's TOAST may be gone: build    one deleted before every snapshot
  * here, with an external indexed value, is left out, as the server's own builds do; rebuild  gives up (the
- * slab that is there stays right); live external values are read under the lock, which keeps them alive.
+ * slab that is there stays right); live external values are read under the lock, which keeps them alive;
+ *   check    looks only at what its own snapshot sees: that must be in the index.
  */
 #include "postgres.h"
 
@@ -160,26 +161,18 @@ classify_for_rebuild(PbfidxHeapScan *scan, HeapTuple tuple, HTSV_Result state, b
 	return TAKEN;
 }
 
-/* A row is certainly in the index when its inserter has committed, or is we ourselves. */
-static Version
-classify_for_check(PbfidxHeapScan *scan, HeapTuple tuple, HTSV_Result state)
-{
-	bool ours = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
-
-	if (state == HEAPTUPLE_INSERT_IN_PROGRESS && !ours)
-		return SKIP;
-	if (state != HEAPTUPLE_LIVE && !ours && (evaluates(scan) || has_external_key(scan, tuple)))
-		return SKIP;
-	return TAKE;
-}
-
 /* What to do with one version; the buffer is locked. */
 static Version
 classify(PbfidxHeapScan *scan, HeapTuple tuple, Buffer buffer)
 {
 	TransactionId dead_after = InvalidTransactionId;
-	HTSV_Result state = HeapTupleSatisfiesVacuumHorizon(tuple, buffer, &dead_after);
-	bool gone = state == HEAPTUPLE_RECENTLY_DEAD && TransactionIdPrecedes(dead_after, scan->oldest_xmin);
+	HTSV_Result state;
+	bool gone;
+
+	if (scan->purpose == PBFIDX_CHECK)
+		return HeapTupleSatisfiesVisibility(tuple, GetActiveSnapshot(), buffer) ? TAKE : SKIP;
+	state = HeapTupleSatisfiesVacuumHorizon(tuple, buffer, &dead_after);
+	gone = state == HEAPTUPLE_RECENTLY_DEAD && TransactionIdPrecedes(dead_after, scan->oldest_xmin);
 
 	if (state == HEAPTUPLE_DEAD)
 		return SKIP; /* its inserter aborted */
@@ -187,8 +180,6 @@ classify(PbfidxHeapScan *scan, HeapTuple tuple, Buffer buffer)
 		scan->live++;
 	if (scan->purpose == PBFIDX_REBUILD)
 		return classify_for_rebuild(scan, tuple, state, gone);
-	if (scan->purpose == PBFIDX_CHECK)
-		return classify_for_check(scan, tuple, state);
 	return gone && (evaluates(scan) || has_external_key(scan, tuple)) ? SKIP : TAKE;
 }
 
