@@ -106,7 +106,7 @@ SELECT * FROM try('xid8', '0', '3', '18446744073709551615');
 SELECT * FROM try('cid', '0', '3', '4294967295');
 SELECT * FROM try('tid', '(0,1)', '(1,0)', '(4294967295,65535)');
 SELECT * FROM try('pg_lsn', '0/0', '0/1', 'FFFFFFFF/FFFFFFFF');
-SELECT * FROM try('regclass', 'pg_class', 'pg_proc', '0', '4294967295');
+SELECT * FROM try('regclass', 'pg_class', 'pg_proc', 'pg_type');
 
 -- ---- strings ----
 SELECT * FROM try('text', '', 'a', 'A', 'a ', ' a', 'äöü', repeat('x', 1500), repeat('x', 1501));
@@ -159,8 +159,6 @@ SELECT * FROM try('interval[]', '{1 month}', '{30 days}');
 SELECT * FROM try('mood[]', '{sad}', '{sad,happy}', '{NULL}');
 SELECT * FROM try('jsonb', '1', '1.0', '1.00', '"a"', 'null', 'true', '{}', '[]', '{"a": 1, "b": 2}', '{"b": 2.0, "a": 1.0}', '[1, 2]',
 	'[2, 1]', '{"a": 0, "a": 1, "b": 2}');
-SELECT * FROM try('pair', '(1,a)', '(1,)', '(,)', '(2,"a ")');
-SELECT * FROM try('pair[]', '{"(1,a)"}', '{}', '{"(1,)"}');
 
 -- ---- domains ----
 CREATE DOMAIN amount AS numeric CHECK (VALUE IS NULL OR VALUE >= 0);
@@ -200,7 +198,7 @@ SELECT * FROM finds('cross_type',
 
 -- Two or more columns at once.
 SELECT * FROM finds('cross_type', 'i2 = 5 AND t = ''v5''', 'i2 = 5 AND t = ''v6''', 'i8 = ANY (''{5,6}'') AND n IN (''v6'', ''v7'')',
-	'i2 IS NULL AND f4 = 0', 'i2 IS NULL AND i4 = 5', 'i2 = 5 OR t = ''v6'' OR n IS NULL', 'i2 = 5 AND i2 = 6', 'i2 = 5 AND i2 IN (5, 6) AND i2 IS NOT NULL',
+	'i2 IS NULL AND f4 = 0', 'i2 IS NULL AND i4 = 5', 'i2 = 5 OR t = ''v6'' OR n IS NULL', 'i2 = 5 AND i2 IN (5, 6) AND i2 IS NOT NULL',
 	'i2 = NULL', 'i2 = 5 AND NULL', 'ROW(i2, t) = ROW(5, ''v5'')', 'i2 = 5 AND t <> ''v5''', '(i2, i4) IN ((5, 5), (6, 6))');
 
 -- ---- boolean columns; WHERE flag reaches an index of an extension from 16 on only ----
@@ -300,6 +298,23 @@ CREATE OPERATOR CLASS bad6_ops FOR TYPE text USING pbfidx AS OPERATOR 1 =, OPERA
 SELECT opcname, amvalidate(c.oid) FROM pg_opclass c WHERE opcname ~ '^bad\d_ops$' ORDER BY opcname;
 
 -- ---- refused ----
+-- Composite values, anywhere inside: ALTER TYPE changes which of them are equal.
+CREATE TYPE pairs AS (a int, p pair);
+CREATE DOMAIN dpair AS pair;
+CREATE TYPE pairrange AS RANGE (subtype = pair);
+CREATE TABLE refused_row (a int);
+CREATE TABLE composites (p pair, ps pair[], d dpair, ds dpair[], r pairrange, m pairmultirange, pp pairs, t refused_row);
+\set VERBOSITY terse
+CREATE INDEX ON composites USING pbfidx (p);
+CREATE INDEX ON composites USING pbfidx (ps);
+CREATE INDEX ON composites USING pbfidx (d);
+CREATE INDEX ON composites USING pbfidx (ds);
+CREATE INDEX ON composites USING pbfidx (r);
+CREATE INDEX ON composites USING pbfidx (m);
+CREATE INDEX ON composites USING pbfidx (pp);
+CREATE INDEX ON composites USING pbfidx (t);
+CREATE INDEX ON composites USING pbfidx ((ROW(1, p)));
+\set VERBOSITY default
 CREATE TABLE refused (x xml, p point, f pbf, j json, b box, t text);
 CREATE INDEX ON refused USING pbfidx (x);
 CREATE INDEX ON refused USING pbfidx (p);
