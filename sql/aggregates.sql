@@ -627,3 +627,23 @@ SELECT pbf_agg_like(v::agg_ci, pbf_new(10)) FROM (VALUES ('a'), ('B')) t(v);
 SELECT pbf_agg(lower(v::agg_ci::text)) @> 'b' FROM (VALUES ('a'), ('B')) t(v);
 DROP TYPE agg_ci CASCADE;
 DROP DOMAIN agg_word;
+
+-- a state that is a set of hashes, where a user's own aggregate makes it meet finished filters
+CREATE AGGREGATE agg_state(int) (SFUNC = pbf_agg_trans, STYPE = pbf);
+CREATE AGGREGATE agg_merge(pbf) (SFUNC = pbf_agg_combine, STYPE = pbf, FINALFUNC = pbf_agg_final);
+DO $$ BEGIN
+	EXECUTE format('CREATE AGGREGATE agg_union_from(pbf) (SFUNC = pbf_union_trans, STYPE = pbf, INITCOND = %L)',
+		(SELECT agg_state(i) FROM generate_series(1, 3) i));
+	EXECUTE format('CREATE AGGREGATE agg_common_from(pbf) (SFUNC = pbf_intersect_trans, STYPE = pbf, INITCOND = %L)',
+		(SELECT agg_state(i) FROM generate_series(1, 3) i));
+END $$;
+SELECT agg_union_from(pbf_new(10) + 4) @> ARRAY[1, 2, 3, 4], agg_common_from(pbf_new(10) + 2) @> 2;
+SELECT agg_union_from(pbf_new(10, 0.01, 'plain') + 4);
+-- the hashes of a set are added to a filter as they are: nothing is lost, in either order
+SELECT (SELECT agg_merge(s ORDER BY o) FROM (VALUES (1, (SELECT agg_state(i) FROM generate_series(1, 1000) i)),
+			(2, pbf_new(1e5) + 1001)) v(o, s))
+		= (SELECT pbf_agg(i, 1e5) FROM generate_series(1, 1001) i) AS set_first,
+	(SELECT agg_merge(s ORDER BY o DESC) FROM (VALUES (1, (SELECT agg_state(i) FROM generate_series(1, 1000) i)),
+			(2, pbf_new(1e5) + 1001)) v(o, s))
+		= (SELECT pbf_agg(i, 1e5) FROM generate_series(1, 1001) i) AS filter_first;
+DROP AGGREGATE agg_state(int), agg_merge(pbf), agg_union_from(pbf), agg_common_from(pbf);

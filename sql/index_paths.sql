@@ -614,3 +614,23 @@ END $$;
 
 DROP SCHEMA index_paths CASCADE;
 DROP ROLE pbfidx_nobody, pbfidx_reader;
+
+-- ---- VACUUM is not kept from its work by an expression that fails under its search_path ----
+
+CREATE TABLE unqualified(i int) WITH (autovacuum_enabled = off);
+CREATE FUNCTION unqualified_inner(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $1 * 2';
+CREATE FUNCTION unqualified_outer(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN unqualified_inner($1); END';
+INSERT INTO unqualified SELECT i FROM generate_series(1, 100) i;
+CREATE INDEX unqualified_i ON unqualified USING pbfidx (unqualified_outer(i));
+INSERT INTO unqualified SELECT i FROM generate_series(1, 100000) i;
+SELECT overfull_slabs > 0 AS overfull FROM pbfidx_stats('unqualified_i');
+SET search_path = '';
+VACUUM public.unqualified;
+RESET search_path;
+SELECT overfull_slabs > 0 AS overfull FROM pbfidx_stats('unqualified_i');
+ALTER FUNCTION unqualified_outer SET search_path = public;
+VACUUM unqualified;
+SELECT overfull_slabs FROM pbfidx_stats('unqualified_i');
+SELECT pbfidx_check('unqualified_i');
+DROP TABLE unqualified;
+DROP FUNCTION unqualified_outer, unqualified_inner;

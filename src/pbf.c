@@ -3,10 +3,12 @@
  */
 #include "postgres.h"
 
+#include "common/pg_prng.h"
 #include "fmgr.h"
 #include "utils/guc.h"
 
 #include "core/kernel.h"
+#include "core/sparse.h"
 #include "index/cost.h"
 #include "index/options.h"
 
@@ -44,12 +46,14 @@ assign_simd(int value, void *extra)
 void
 _PG_init(void)
 {
+	pbf_sparse_secret = pg_prng_uint64(&pg_global_prng_state);
+
 	DefineCustomEnumVariable(
 	    "pbf.simd", "Instruction set used by Bloom filter operations.",
 	    "Every one gives the same results; \"auto\" takes the fastest that this machine can run.", &simd, 0,
 	    simd_options, PGC_USERSET, 0, check_simd, assign_simd, NULL);
-	DefineCustomBoolVariable("pbf.enable_index", "Enables the planner's use of pbfidx indexes.", NULL, &pbfidx_enabled, true,
-							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+	DefineCustomBoolVariable("pbf.enable_index", "Enables the planner's use of pbfidx indexes.", NULL,
+	                         &pbfidx_enabled, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	pbfidx_init_options();
 	pbfidx_init_cost();
 	MarkGUCPrefixReserved("pbf");

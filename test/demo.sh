@@ -4,7 +4,8 @@
 #
 # Builds the extension in a temporary directory, starts a server there, loads the word lists that Debian packages ship
 # and runs test/demo.sql. Needs no root: a word list that is not installed is unpacked into the temporary directory.
-# Leaves nothing behind. Fails if a filter ever forgets an element or errs more often than it promised.
+# Leaves nothing behind. Fails if a filter ever forgets an element or errs more often than it promised, and if the index
+# ever gives another answer than the sequential scan.
 #
 # Environment: PG_CONFIG, TMPDIR, KEEP (see lib.sh).
 

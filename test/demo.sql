@@ -234,4 +234,148 @@ SELECT query, answer AS found, small AS "ms, work_mem 4 MB", large AS "ms, work_
 SELECT must((SELECT answer FROM timing WHERE nr = 2) = (SELECT answer FROM timing WHERE nr = 3), 'the filter changes no answer'),
        must((SELECT answer FROM timing WHERE nr = 4) >= (SELECT answer FROM timing WHERE nr = 2), 'the filter forgets no word') \g /dev/null
 
+RESET work_mem;
+
+\echo '7. An index: 1,500,000 events of 200,000 users, each with an address made of two words'
+\echo '   CREATE INDEX event_pbf ON event USING pbfidx (id, user_id, email);'
+\echo '   The others: a btree on each column; a BRIN bloom on each column, as it comes and tuned by hand; contrib/bloom on'
+\echo '   all columns, over hashes, since it knows no uuid and no bigint. In one process; sequential scans are forbidden to'
+\echo '   BRIN and contrib/bloom. Look-ups: milliseconds in the executor, median of seven; "missing" is an address of nobody.'
+\echo
+
+CREATE TABLE person AS
+    SELECT row_number() OVER (ORDER BY md5(a.word)) AS user_id,
+           lower(a.word || '.' || b.word) || '@example.' || (ARRAY['org', 'com', 'net'])[1 + abs(hashtext(a.word)) % 3] AS email
+    FROM (SELECT word, row_number() OVER (ORDER BY md5(word)) AS n FROM word_french ORDER BY n LIMIT 200000) a
+    JOIN (SELECT word, row_number() OVER (ORDER BY md5(word)) AS n FROM word_german ORDER BY n LIMIT 200000) b USING (n);
+CREATE TABLE event (id uuid, user_id bigint, email text COLLATE "C", at timestamptz, note text);
+CREATE PROCEDURE add_events(first int, last int) LANGUAGE sql AS $$
+    INSERT INTO event
+    SELECT md5(i::text)::uuid, user_id, email, timestamptz '2024-01-01' + i * interval '20 s', 'event ' || i
+    FROM generate_series(first, last) i JOIN person ON user_id = 1 + abs(hashtext(i::text)) % 200000
+    ORDER BY i;
+$$;
+CALL add_events(1, 1500000);
+VACUUM ANALYZE event;
+
+-- Every look-up, and how contrib/bloom has to be asked for it.
+CREATE TABLE asked AS
+    SELECT md5(i::text)::uuid AS id, 'nobody' || i AS nobody, user_id, email
+    FROM generate_series(1000, 1500000, 240000) i JOIN person ON user_id = 1 + abs(hashtext(i::text)) % 200000;
+CREATE TABLE lookup AS
+    SELECT 'id' AS what, format('id = %L', id) AS usual, format('uuid_hash(id) = uuid_hash(%L) AND id = %1$L', id) AS hashed FROM asked
+    UNION ALL SELECT 'email', format('email = %L', email), format('email = %L', email) FROM asked
+    UNION ALL SELECT 'two', format('email = %L AND user_id = %s', email, user_id),
+                     format('email = %L AND user_id = %s AND hashint8(user_id) = hashint8(%2$s)', email, user_id) FROM asked
+    UNION ALL SELECT 'missing', format('email = %L', nobody), format('email = %L', nobody) FROM asked;
+
+-- What EXPLAIN ANALYZE says of a look-up: milliseconds in the executor, rows, and the indexes that it used.
+CREATE FUNCTION look_up(condition text, OUT ms float8, OUT n bigint, OUT indexes text) LANGUAGE plpgsql AS $$
+DECLARE
+    j jsonb;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) SELECT * FROM event WHERE ' || condition INTO j;
+    ms := (j->0->>'Execution Time')::float8;
+    n := (j->0->'Plan'->>'Actual Rows')::float8;
+    indexes := (SELECT string_agg(DISTINCT m[1], ' ') FROM regexp_matches(j::text, '"Index Name": "(\w+)"', 'g') m);
+END $$;
+
+CREATE TABLE peer (nr int, name text, kb bigint, build int, what text, ms float8, n bigint, indexes text);
+
+-- Builds the indexes of one kind, looks up with them, drops them.
+CREATE PROCEDURE measure(nr int, name text, hashed bool, forced bool, VARIADIC statements text[]) LANGUAGE plpgsql AS $$
+DECLARE
+    t timestamptz := clock_timestamp();
+    s text;
+    took float8;
+BEGIN
+    FOREACH s IN ARRAY statements LOOP
+        EXECUTE s;
+    END LOOP;
+    took := extract(epoch FROM clock_timestamp() - t) * 1000;
+    PERFORM set_config('enable_seqscan', CASE WHEN forced THEN 'off' ELSE 'on' END, false);
+    INSERT INTO peer
+        SELECT measure.nr, measure.name,
+               (SELECT sum(kb(pg_relation_size(indexrelid))) FROM pg_index WHERE indrelid = 'event'::regclass),
+               took, what, (look_up(CASE WHEN measure.hashed THEN lookup.hashed ELSE usual END)).*
+        FROM lookup;
+    PERFORM set_config('enable_seqscan', 'on', false);
+    FOR s IN SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = 'event'::regclass LOOP
+        EXECUTE 'DROP INDEX ' || s;
+    END LOOP;
+END $$;
+
+SET max_parallel_maintenance_workers = 0;
+CREATE EXTENSION bloom;
+CALL measure(1, 'no index', false, false, 'SELECT');
+CALL measure(2, 'btree, three', false, false, 'CREATE INDEX event_btree_id ON event (id)',
+    'CREATE INDEX event_btree_user ON event (user_id)', 'CREATE INDEX event_btree_email ON event (email)');
+CALL measure(3, 'BRIN bloom, three', false, true, 'CREATE INDEX event_brin_id ON event USING brin (id uuid_bloom_ops)',
+    'CREATE INDEX event_brin_user ON event USING brin (user_id int8_bloom_ops)',
+    'CREATE INDEX event_brin_email ON event USING brin (email text_bloom_ops)');
+\set tuned '(n_distinct_per_range = 2400, false_positive_rate = 0.0001)) WITH (pages_per_range = 32)'
+SELECT 'CREATE INDEX event_brin_id ON event USING brin (id uuid_bloom_ops ' || :'tuned' AS tuned_id,
+       'CREATE INDEX event_brin_user ON event USING brin (user_id int8_bloom_ops ' || :'tuned' AS tuned_user,
+       'CREATE INDEX event_brin_email ON event USING brin (email text_bloom_ops ' || :'tuned' AS tuned_email \gset
+CALL measure(4, 'BRIN bloom, three, tuned', false, true, :'tuned_id', :'tuned_user', :'tuned_email');
+CALL measure(5, 'contrib/bloom, one', true, true,
+    'CREATE INDEX event_bloom ON event USING bloom (uuid_hash(id), hashint8(user_id), email) WITH (length = 96)');
+CALL measure(6, 'pbfidx, one', false, false, 'CREATE INDEX event_pbf ON event USING pbfidx (id, user_id, email)');
+
+CREATE FUNCTION median(what text, peer_nr int) RETURNS numeric LANGUAGE sql AS $$
+    SELECT CASE WHEN m < 1 THEN round(m::numeric, 3) WHEN m < 10 THEN round(m::numeric, 1) ELSE round(m::numeric) END
+    FROM (SELECT percentile_disc(.5) WITHIN GROUP (ORDER BY ms) AS m FROM peer WHERE peer.what = $1 AND nr = $2) x
+$$;
+SELECT name AS index, kb AS "kB", CASE WHEN nr > 1 THEN build END AS "build, ms", median('id', nr) AS "id", median('email', nr) AS email,
+       median('two', nr) AS "email and user_id", median('missing', nr) AS missing
+FROM peer GROUP BY nr, name, kb, build ORDER BY nr;
+SELECT must(count(DISTINCT answers) = 1, 'every index gives the answers of the sequential scan')
+FROM (SELECT nr, array_agg(n ORDER BY what, rank) AS answers
+      FROM (SELECT *, row_number() OVER (PARTITION BY nr, what ORDER BY n) AS rank FROM peer) x GROUP BY nr) y \g /dev/null
+SELECT must(bool_and(indexes ~ 'event_pbf'), 'the planner takes pbfidx for each of these look-ups'),
+       must(max(kb) * 3 < (SELECT max(kb) FROM peer WHERE nr = 2), 'pbfidx is less than a third of the btrees')
+FROM peer WHERE nr = 6 \g /dev/null
+
+\echo '8. The index while the table changes: 300,000 more events, 100,000 deleted, 100,000 given to another user, VACUUM'
+\echo
+
+CREATE INDEX event_pbf ON event USING pbfidx (id, user_id, email);
+CREATE FUNCTION state(what text, OUT step text, OUT "heap pages" bigint, OUT slabs bigint, OUT "kB" bigint, OUT "bits/key" numeric,
+                      OUT overfull bigint, OUT "false pages a look-up" numeric) LANGUAGE sql AS $$
+    SELECT what, heap_pages, leaf_slabs + upper_slabs, index_pages * 8, round(bits_per_key::numeric, 1), overfull_slabs,
+           round(est_false_pages::numeric, 2)
+    FROM pbfidx_stats('event_pbf')
+$$;
+CREATE TABLE history AS SELECT 1 AS nr, (state('built')).*;
+CALL add_events(1500001, 1800000);
+INSERT INTO history SELECT 2, (state('inserted')).*;
+DELETE FROM event WHERE at < timestamptz '2024-01-01' + 100000 * interval '20 s';
+UPDATE event SET user_id = p.user_id, email = p.email FROM person p
+WHERE at < timestamptz '2024-01-01' + 200000 * interval '20 s' AND p.user_id = 200001 - event.user_id;
+INSERT INTO history SELECT 3, (state('deleted and updated')).*;
+VACUUM ANALYZE event;
+INSERT INTO history SELECT 4, (state('after VACUUM')).*;
+SELECT step, "heap pages", slabs, "kB", "bits/key", overfull, "false pages a look-up" FROM history ORDER BY nr;
+
+-- 500 users one by one through the index, then all in one pass over the table.
+CREATE TABLE sample_person AS SELECT * FROM person WHERE user_id % 400 = 7;
+ANALYZE sample_person;
+\set join 'SELECT count(*) AS events, sum(hashtext(e::text)) AS checksum FROM sample_person p JOIN event e ON e.user_id = p.user_id AND e.email = p.email'
+SET enable_hashjoin = off; SET enable_mergejoin = off;
+EXPLAIN (COSTS OFF) :join;
+SELECT events, checksum FROM (:join) x \gset by_index_
+RESET enable_hashjoin; RESET enable_mergejoin;
+SET pbf.enable_index = off;
+SELECT events, checksum FROM (:join) x \gset by_scan_
+SELECT count(*) AS events, sum(hashtext(e::text)) AS checksum FROM event e WHERE id IN (SELECT md5(i::text)::uuid FROM generate_series(-99, 1800000, 9001) i) \gset in_scan_
+RESET pbf.enable_index;
+SELECT count(*) AS events, sum(hashtext(e::text)) AS checksum FROM event e WHERE id = ANY (ARRAY(SELECT md5(i::text)::uuid FROM generate_series(-99, 1800000, 9001) i)) \gset in_index_
+\echo '   Events of these users:' :by_index_events 'by the index,' :by_scan_events 'by the sequential scan.'
+SELECT must(:by_index_events = :by_scan_events AND :by_index_checksum = :by_scan_checksum, 'a join through the index gives the same rows'),
+       must(:in_index_events = :in_scan_events AND :in_index_checksum = :in_scan_checksum, '= ANY through the index gives the same rows'),
+       must(:by_index_events > 1000 AND :in_index_events > 100, 'there were rows to find') \g /dev/null
+SELECT pbfidx_check('event_pbf') \g /dev/null
+\echo '   pbfidx_check found every row in the index.'
+\echo
+
 \echo 'Everything held.'

@@ -6,6 +6,10 @@
 #include "sparse.h"
 #include "position.h"
 
+uint64_t pbf_sparse_secret = 0;
+
+#define HAS_ZERO UINT64_C(1) /* in word 0 */
+
 /* Slots of a datum of that size; word 0 is not one. */
 static inline uint64_t
 slots_of(uint64_t bytes)
@@ -31,6 +35,7 @@ pbf_sparse_init(PbfFilter *f, uint64_t bytes, PbfKind kind, double target)
 	memset(f->words, 0, bytes - PBF_HEADER_BYTES);
 	pbf_header_init(f, &none, kind);
 	f->flags = PBF_FLAG_SPARSE;
+	f->words[0] = pbf_sparse_secret & ~HAS_ZERO;
 	f->target = target;
 }
 
@@ -49,14 +54,13 @@ pbf_sparse_add(PbfFilter *f, uint64_t bytes, uint64_t h)
 
 	if (h == 0)
 	{
-		if (f->words[0] != 0)
+		if (f->words[0] & HAS_ZERO)
 			return false;
-		f->words[0] = 1;
+		f->words[0] |= HAS_ZERO;
 		f->blocks++;
 		return true;
 	}
-	/* Hashes may come from a user, so they are mixed before a slot is chosen. */
-	for (i = pbf_mix(h) & mask; slots[i] != 0; i = (i + 1) & mask)
+	for (i = pbf_mix(h ^ (f->words[0] & ~HAS_ZERO)) & mask; slots[i] != 0; i = (i + 1) & mask)
 	{
 		if (slots[i] == h)
 			return false;
@@ -73,7 +77,7 @@ pbf_sparse_hashes(const PbfFilter *f, uint64_t bytes, void *out)
 	uint64_t n = 0;
 	uint8_t *p = out;
 
-	if (f->words[0] != 0 && f->blocks > 0)
+	if ((f->words[0] & HAS_ZERO) && f->blocks > 0)
 		memset(p + n++, 0, sizeof(uint64_t));
 	for (uint64_t i = 1; i <= slots && n < f->blocks; i++)
 	{

@@ -1,10 +1,11 @@
 /*
  * sparse.h: a set of 64-bit hashes inside a PbfFilter: the state of an aggregate that was not told how many
  * keys will come. Its words are an open-addressing table: a power of two of slots, 0 = free; the hash 0
- * itself is counted in word 0, which is a flag, not a slot.
+ * itself is a flag in word 0, which is not a slot. The rest of word 0 is a secret that slots are chosen with:
+ * hashes may be anybody's choice, and must not be able to crowd into a few slots.
  *
- *   words[0]      1 if the set holds the hash 0, else 0
- *   words[1..]    slots
+ * - words[0]: bit 0: whether the set holds the hash 0; above: the secret
+ * - words[1..]: slots
  *
  * In the external form the table is replaced by its hashes in ascending order.
  */
@@ -19,6 +20,9 @@
  * combining ends alike. */
 #define PBF_SPARSE_MAX (1u << 20)
 #define PBF_SPARSE_MIN_SLOTS 4
+
+/* Secret of the sets that this process makes: to be set once to something random; bit 0 is not used. */
+extern uint64_t pbf_sparse_secret;
 
 /* Bytes of a datum that holds a set of `count` hashes and can take one more without growing. */
 extern uint64_t pbf_sparse_bytes(uint64_t count);

@@ -70,36 +70,46 @@ check_entry(Blocks *b, PbfidxSlabId id, const PbfidxEntry *entry)
 	check_pages(b, id, entry->next);
 }
 
+/* The slabs of the regions on one directory page. */
+static void
+check_directory_page(Blocks *b, uint32 page, PbfidxRegion *region)
+{
+	uint32 first = page * PBFIDX_REGIONS_PER_PAGE;
+	BlockNumber block = pbfidx_directory_block(b->index, first);
+
+	claim(b, block, 1, "a directory page");
+	for (uint32 number = first; block != 0 && number < first + PBFIDX_REGIONS_PER_PAGE; number++)
+	{
+		pbfidx_read_region(b->index, number, region);
+		check_entry(b, (PbfidxSlabId){PBFIDX_UPPER, number}, &region->upper);
+		for (int leaf = 0; leaf < PBFIDX_COLUMNS; leaf++)
+			check_entry(b, (PbfidxSlabId){PBFIDX_LEAF, number * PBFIDX_COLUMNS + leaf}, &region->leaf[leaf]);
+	}
+}
+
 static void
 check_directory(Blocks *b, const PbfidxMeta *meta)
 {
 	PbfidxRegion *region = palloc(sizeof(PbfidxRegion));
 
-	for (int i = 0; i < PBFIDX_DIRECT; i++)
+	for (uint32 page = 0; page < PBFIDX_DIRECT; page++)
+		check_directory_page(b, page, region);
+	for (int i = 0; i < PBFIDX_INDIRECT_PAGES; i++)
 	{
-		claim(b, meta->direct[i], 1, "a directory page");
-		for (int r = 0; r < PBFIDX_REGIONS_PER_PAGE && meta->direct[i] != 0; r++)
-		{
-			uint32 number = i * PBFIDX_REGIONS_PER_PAGE + r;
-
-			pbfidx_read_region(b->index, number, region);
-			check_entry(b, (PbfidxSlabId){PBFIDX_UPPER, number}, &region->upper);
-			for (int leaf = 0; leaf < PBFIDX_COLUMNS; leaf++)
-				check_entry(b, (PbfidxSlabId){PBFIDX_LEAF, number * PBFIDX_COLUMNS + leaf},
-				            &region->leaf[leaf]);
-		}
+		claim(b, meta->indirect[i], 1, "an indirect directory page");
+		for (int slot = 0; slot < PBFIDX_POINTERS_PER_PAGE && meta->indirect[i] != 0; slot++)
+			check_directory_page(b, PBFIDX_DIRECT + i * PBFIDX_POINTERS_PER_PAGE + slot, region);
 	}
 	pfree(region);
 }
 
 /* Holds the growth lock, so that the directory and the free space are of one moment. */
 void
-pbfidx_check_structure(Relation index, BlockNumber heap_blocks)
+pbfidx_check_structure(Relation index)
 {
 	PbfidxMeta *meta = palloc(sizeof(PbfidxMeta));
 	Blocks b = {index, 0, NULL, 1};
 
-	(void) heap_blocks;
 	if (!RecoveryInProgress())
 		pbfidx_lock_growth(index);
 	pbfidx_read_meta(index, meta);
@@ -112,7 +122,7 @@ pbfidx_check_structure(Relation index, BlockNumber heap_blocks)
 	for (uint32 i = 0; i < meta->free_count; i++)
 		claim(&b, meta->free[i].start, meta->free[i].blocks, "free space");
 	check_directory(&b, meta);
-	if (meta->indirect[0] == 0 && b.count != b.hwm)
+	if (b.count != b.hwm)
 		pbfidx_corrupted(
 		    index, psprintf("Of %u blocks in use only " UINT64_FORMAT " are accounted for", b.hwm, b.count));
 	if (!RecoveryInProgress())

@@ -214,9 +214,9 @@ indirect_pointer(Relation index, BlockNumber block, uint32 slot)
 	return result;
 }
 
-/* The directory page of a region, 0 if there is none. Once there is one it never moves. */
-static BlockNumber
-directory_block(Relation index, uint32 region)
+/* Once there is one it never moves. */
+BlockNumber
+pbfidx_directory_block(Relation index, uint32 region)
 {
 	uint32 page = region / PBFIDX_REGIONS_PER_PAGE;
 	PbfidxMeta *meta;
@@ -243,26 +243,34 @@ region_on(Page page, uint32 region)
 	return (PbfidxRegion *) PageGetContents(page) + region % PBFIDX_REGIONS_PER_PAGE;
 }
 
-/* The directory page of a region, which is that block, locked; InvalidBuffer if block is 0. */
-static Buffer
-lock_directory(Relation index, uint32 region, BlockNumber block, int mode)
+/* Locks the pinned directory page of a region. */
+static void
+lock_directory_buffer(Relation index, uint32 region, Buffer buffer, int mode)
 {
+	LockBuffer(buffer, mode);
+	if (!has_identity(BufferGetPage(buffer), PBFIDX_DIRECTORY) ||
+	    pbfidx_page_id(BufferGetPage(buffer))->slab != region / PBFIDX_REGIONS_PER_PAGE)
+		pbfidx_corrupted(index, "A directory page is not where the metapage says");
+}
+
+/* The directory page of a region, locked to be read; InvalidBuffer if there is none. */
+static Buffer
+lock_directory(Relation index, uint32 region)
+{
+	BlockNumber block = pbfidx_directory_block(index, region);
 	Buffer buffer;
 
 	if (block == 0)
 		return InvalidBuffer;
 	buffer = ReadBuffer(index, block);
-	LockBuffer(buffer, mode);
-	if (!has_identity(BufferGetPage(buffer), PBFIDX_DIRECTORY) ||
-	    pbfidx_page_id(BufferGetPage(buffer))->slab != region / PBFIDX_REGIONS_PER_PAGE)
-		pbfidx_corrupted(index, "A directory page is not where the metapage says");
+	lock_directory_buffer(index, region, buffer, BUFFER_LOCK_SHARE);
 	return buffer;
 }
 
 bool
 pbfidx_read_region(Relation index, uint32 region, PbfidxRegion *copy)
 {
-	Buffer buffer = lock_directory(index, region, directory_block(index, region), BUFFER_LOCK_SHARE);
+	Buffer buffer = lock_directory(index, region);
 
 	if (!BufferIsValid(buffer))
 	{
@@ -278,7 +286,7 @@ bool
 pbfidx_read_entries(Relation index, uint32 leaf, PbfidxEntry *upper_copy, PbfidxEntry *leaf_copy)
 {
 	uint32 region = leaf / PBFIDX_COLUMNS;
-	Buffer buffer = lock_directory(index, region, directory_block(index, region), BUFFER_LOCK_SHARE);
+	Buffer buffer = lock_directory(index, region);
 	PbfidxRegion *record;
 
 	if (!BufferIsValid(buffer))
@@ -419,8 +427,8 @@ publish_in_meta(Relation index, const PbfidxAllocation *a, Size offset)
 static void
 publish_in_indirect(Relation index, const PbfidxAllocation *a, BlockNumber indirect, uint32 slot)
 {
+	Buffer buffer = ReadBuffer(index, indirect); /* before the metapage is locked */
 	Buffer meta_buffer = lock_meta(index, BUFFER_LOCK_EXCLUSIVE);
-	Buffer buffer = ReadBuffer(index, indirect);
 	GenericXLogState *state;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
@@ -440,7 +448,7 @@ pbfidx_reach_region(Relation index, uint32 region)
 	PbfidxAllocation a;
 	PbfidxMeta *meta;
 
-	if (directory_block(index, region) != 0)
+	if (pbfidx_directory_block(index, region) != 0)
 		return;
 	if (page < PBFIDX_DIRECT)
 	{
@@ -468,18 +476,19 @@ pbfidx_publish(Relation index, PbfidxSlabId id, const PbfidxEntry *entry, const 
                const PbfidxExtent *freed)
 {
 	uint32 region = pbfidx_region_of(id);
-	BlockNumber block = directory_block(index, region); /* before the metapage is locked */
+	BlockNumber block = pbfidx_directory_block(index, region);
 	bool space = taken != NULL || freed != NULL;
 	Buffer meta_buffer = InvalidBuffer;
 	Buffer buffer;
 	GenericXLogState *state;
 	Page page;
 
+	if (block == 0)
+		pbfidx_corrupted(index, "A region of the directory has vanished");
+	buffer = ReadBuffer(index, block); /* before the metapage is locked: no I/O under a lock */
 	if (space)
 		meta_buffer = lock_meta(index, BUFFER_LOCK_EXCLUSIVE);
-	buffer = lock_directory(index, region, block, BUFFER_LOCK_EXCLUSIVE);
-	if (!BufferIsValid(buffer))
-		pbfidx_corrupted(index, "A region of the directory has vanished");
+	lock_directory_buffer(index, region, buffer, BUFFER_LOCK_EXCLUSIVE);
 	state = GenericXLogStart(index);
 	page = GenericXLogRegisterBuffer(state, buffer, 0);
 	*pbfidx_entry_in(region_on(page, region), id) = *entry;

@@ -50,6 +50,9 @@ pg_noreturn extern void pbfidx_corrupted(Relation index, const char *detail);
 /* The frozen options. Valid until the next catalog access: copy what is needed longer. */
 extern const PbfidxCache *pbfidx_cache(Relation index);
 
+/* The directory page of a region, 0 if there is none. */
+extern BlockNumber pbfidx_directory_block(Relation index, uint32 region);
+
 /* The whole record of a region; false (and a zeroed record) if the directory does not reach it yet. */
 extern bool pbfidx_read_region(Relation index, uint32 region, PbfidxRegion *copy);
 /* Two entries of it, read under one lock. */

@@ -7,10 +7,13 @@
  *
  * For each block, under one share lock, the page is copied and every version classified: what was inserted by
  * an aborted transaction is skipped, everything else is somebody's row, or may be on a standby. Keys are
- * taken from the copy. A deleted version's TOAST may be gone: build    one deleted before every snapshot
- * here, with an external indexed value, is left out, as the server's own builds do; rebuild  gives up (the
- * slab that is there stays right); live external values are read under the lock, which keeps them alive;
- *   check    looks only at what its own snapshot sees: that must be in the index.
+ * taken from the copy. A deleted version's TOAST may be gone, and what was never evaluated may not be:
+ *
+ * - build: one deleted before every snapshot here, with an external indexed value or an expression to
+ *   evaluate, is left out, as the server's own builds do;
+ * - rebuild: gives up (the slab that is there stays right); live external values are read under the lock,
+ *   which keeps them alive;
+ * - check: looks only at what its own snapshot sees: that must be in the index.
  */
 #include "postgres.h"
 

@@ -14,7 +14,7 @@ typedef enum PbfidxScanPurpose
 {
 	PBFIDX_BUILD,
 	PBFIDX_REBUILD, /* nothing that may fail is tried: see pbfidx_scan_block */
-	PBFIDX_CHECK /* only versions that the active snapshot sees */
+	PBFIDX_CHECK    /* only versions that the active snapshot sees */
 } PbfidxScanPurpose;
 
 typedef struct PbfidxHeapScan

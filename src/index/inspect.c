@@ -302,7 +302,7 @@ pbfidx_check(PG_FUNCTION_ARGS)
 	if (heap == NULL || index->rd_index->indrelid != heap_oid)
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE),
 		        errmsg("could not open the table of index \"%s\"", RelationGetRelationName(index)));
-	pbfidx_check_structure(index, RelationGetNumberOfBlocks(heap));
+	pbfidx_check_structure(index);
 	if (heapallindexed)
 	{
 		OwnersRights saved = become_owner(heap);
@@ -425,6 +425,7 @@ column_hashers(Relation heap, ArrayType *names, IndexInfo *info)
 		att = TupleDescAttr(RelationGetDescr(heap), attribute - 1);
 		info->ii_IndexAttrNumbers[i] = attribute;
 		hashers[i].column = i;
+		pbfidx_refuse_composite(att->atttypid);
 		pbf_hasher_init(&hashers[i].value, att->atttypid, att->attcollation, PBF_ENUM_BY_OID,
 		                CurrentMemoryContext);
 	}
@@ -479,6 +480,10 @@ pbfidx_estimate(PG_FUNCTION_ARGS)
 		        errmsg("false_positive_rate out of range: %g", fpr),
 		        errdetail("It must be between %g and %g.", PBFIDX_MIN_FPR, PBFIDX_MAX_FPR));
 	heap = table_open(oid, AccessShareLock);
+	if (heap->rd_rel->relkind != RELKIND_RELATION && heap->rd_rel->relkind != RELKIND_MATVIEW)
+		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
+		        errmsg("\"%s\" is not a table or materialized view", RelationGetRelationName(heap)),
+		        errhint("For a partitioned table ask for one of its partitions."));
 	pbfidx_require_heap(heap);
 	if (pg_class_aclcheck(oid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(heap));

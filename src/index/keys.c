@@ -15,8 +15,8 @@
  * ALTER TYPE ... ADD ATTRIBUTE changes the hash of composite values without rewriting tables, so nothing that
  * holds them can be in an index that outlives it.
  */
-static void
-refuse_composite(Relation index, Oid type)
+void
+pbfidx_refuse_composite(Oid type)
 {
 	Oid inner = getBaseType(type);
 
@@ -32,8 +32,7 @@ refuse_composite(Relation index, Oid type)
 			break;
 	}
 	if (get_typtype(inner) == TYPTYPE_COMPOSITE || inner == RECORDOID)
-		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-		        errmsg("index \"%s\" cannot hold composite values", RelationGetRelationName(index)),
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("pbfidx cannot index composite values"),
 		        errdetail("Type %s is or contains a composite type.", format_type_be(type)),
 		        errhint("Index its fields, or an expression that makes one scalar of them."));
 }
@@ -77,7 +76,7 @@ pbfidx_init_hasher(PbfidxHasher *hasher, Relation index, int column, Oid type, M
 		type = own_type;
 	if (use_own_function(hasher, index, column, type, mcxt))
 		return;
-	refuse_composite(index, type);
+	pbfidx_refuse_composite(type);
 	pbf_hasher_init(&hasher->value, type, hasher->collation, PBF_ENUM_BY_OID, mcxt);
 }
 

@@ -38,6 +38,8 @@ extern PbfidxHasher *pbfidx_hashers(Relation index, MemoryContext mcxt);
  * own. */
 extern void pbfidx_init_hasher(PbfidxHasher *hasher, Relation index, int column, Oid type,
                                MemoryContext mcxt);
+/* Refuses types that are or contain a composite type. */
+extern void pbfidx_refuse_composite(Oid type);
 /* Whether a hash of this index comes from a function of the server or a user. */
 extern bool pbfidx_uses_server_hash(const PbfidxHasher *hashers, int n);
 

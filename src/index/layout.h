@@ -1,16 +1,19 @@
 /*
  * layout.h: what a pbfidx index looks like on disk, and nothing else.
  *
- *   block 0       metapage: frozen options, where the directory is, free space
- *   directory     one record a region: where its slabs are
- *   slabs         extents of consecutive pages
+ * - block 0: metapage: frozen options, where the directory is, free space
+ * - directory: one record a region: where its slabs are
+ * - slabs: extents of consecutive pages
  *
- * range    pages_per_range consecutive heap pages: what a scan returns.
- * slab     `blocks` index pages that together hold one blocked-partitioned filter for each of PBFIDX_COLUMNS
- *          columns. Page b of a slab is block b of all these filters, as a bit matrix: PBFIDX_ROWS rows
- * (parts x bits of a part), one bit a column. A key owns one page, and in it one row of each part. leaf level
- * 0: a column is a range. upper: level 1: a column is a leaf slab. region   the ranges under one upper slab:
- * PBFIDX_COLUMNS leaf slabs of PBFIDX_COLUMNS ranges.
+ * Words:
+ *
+ * - range: pages_per_range consecutive heap pages: what a scan returns.
+ * - slab: `blocks` index pages that together hold one blocked-partitioned filter for each of PBFIDX_COLUMNS
+ *   columns. Page b of a slab is block b of all these filters, as a bit matrix: PBFIDX_ROWS rows (parts x
+ *   bits of a part), one bit a column. A key owns one page, and in it one row of each part.
+ * - leaf: level 0: a column is a range.
+ * - upper: level 1: a column is a leaf slab.
+ * - region: the ranges under one upper slab: PBFIDX_COLUMNS leaf slabs of PBFIDX_COLUMNS ranges.
  *
  * Every page has a special area that says what it is (PbfidxPageId). Generations are never reused, so that
  * whoever still holds the address of a page that now serves something else sees it.

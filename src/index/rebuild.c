@@ -27,7 +27,7 @@
 #include "index/slab.h"
 
 #define SAMPLED_RANGES 12 /* of a slab, to find its new size */
-#define OVERFULL_FPR 2.0
+#define OVERFULL_FPR 1.4  /* of each level: the rate of a range, their product, stays within a factor 2 */
 
 PbfidxRebuild *
 pbfidx_begin_rebuild(Relation heap, Relation index, bool delay)
@@ -225,18 +225,23 @@ fill_upper(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry *entry, uint8 *matrice
 	return true;
 }
 
-/* Step 4; or, given up, `next` is dropped in one record. */
-static void
+/* Step 4; or, given up, `next` is dropped in one record. Where there is no place to note what is freed,
+ * `next` stays. */
+static bool
 finish(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry *entry, bool done)
 {
 	PbfidxExtent freed = done ? entry->now : entry->next;
+	bool possible;
 
 	if (done)
 		entry->now = entry->next;
 	entry->next = (PbfidxExtent){0, 0, 0};
 	pbfidx_lock_growth(r->index);
-	pbfidx_publish(r->index, id, entry, NULL, freed.start != 0 ? &freed : NULL);
+	possible = freed.start == 0 || pbfidx_can_free(r->index, freed);
+	if (possible)
+		pbfidx_publish(r->index, id, entry, NULL, freed.start != 0 ? &freed : NULL);
 	pbfidx_unlock_growth(r->index);
+	return done && possible;
 }
 
 /* Reads the slab's entry; false if there is nothing to rebuild. */
@@ -277,7 +282,7 @@ pbfidx_rebuild_slab(PbfidxRebuild *r, PbfidxSlabId id)
 		or_into_next(r, id, entry.next, matrices);
 		entry.built_fill = (float4) pbfidx_page_fill(matrices, &used);
 	}
-	finish(r, id, &entry, done);
+	done = finish(r, id, &entry, done);
 	pfree(matrices);
 	pfree(region);
 	return done;

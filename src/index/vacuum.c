@@ -11,18 +11,21 @@
 #include "access/table.h"
 #include "access/xact.h"
 #include "commands/vacuum.h"
+#include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
+#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
 #include "compat.h"
 #include "index/rebuild.h"
 #include "index/vacuum.h"
 
-/* Heap pages that one VACUUM may read for the index: a quarter of the table, and always enough for a region.
+/* Heap pages that one VACUUM may read for the index: half of the table, and always enough for some regions.
  */
-#define BUDGET_FRACTION 4
+#define BUDGET_FRACTION 2
+#define BUDGET_REGIONS 4
 
 /* Leaf slabs that the region has. */
 static int
@@ -72,17 +75,75 @@ maintain_region(PbfidxRebuild *r, uint32 number, uint64 budget)
 	pfree(region);
 }
 
+/* Starts anywhere and goes round, so that a small budget serves all regions in turn. */
 static void
 maintain(Relation heap, Relation index)
 {
 	PbfidxRebuild *r = pbfidx_begin_rebuild(heap, index, true);
 	uint64 region_pages = (uint64) PBFIDX_COLUMNS * PBFIDX_COLUMNS * r->pages_per_range;
 	BlockNumber heap_blocks = RelationGetNumberOfBlocks(heap);
-	uint64 budget = Max(heap_blocks / BUDGET_FRACTION, 2 * region_pages);
+	uint32 regions = (uint32) ((heap_blocks + region_pages - 1) / region_pages);
+	uint32 first = regions > 0 ? (uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, regions - 1) : 0;
+	uint64 budget = Max(heap_blocks / BUDGET_FRACTION, BUDGET_REGIONS * region_pages);
 
-	for (uint32 region = 0; region * region_pages < heap_blocks && r->heap_pages < budget; region++)
-		maintain_region(r, region, budget);
+	for (uint32 i = 0; i < regions && r->heap_pages < budget; i++)
+		maintain_region(r, (first + i) % regions, budget);
 	pbfidx_end_rebuild(r);
+}
+
+/* Whether maintenance runs code of the table's owner. */
+static bool
+runs_owners_code(Relation index)
+{
+	if (RelationGetIndexExpressions(index) != NIL || RelationGetIndexPredicate(index) != NIL)
+		return true;
+	for (int i = 1; i <= IndexRelationGetNumberOfKeyAttributes(index); i++)
+	{
+		if (OidIsValid(index_getprocid(index, i, PBFIDX_HASH_PROC)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The owner's code may fail, for example under another search_path than its author thought of. That must not
+ * keep VACUUM from its work on the table, so it runs in a subtransaction: what was begun is resumed another
+ * time.
+ */
+static void
+maintain_guarded(Relation heap, Relation index)
+{
+	MemoryContext mcxt = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+
+	BeginInternalSubTransaction(NULL);
+	PG_TRY();
+	{
+		maintain(heap, index);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		ErrorData *error;
+
+		MemoryContextSwitchTo(mcxt);
+		error = CopyErrorData();
+		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED || error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN ||
+		    error->sqlerrcode == ERRCODE_CRASH_SHUTDOWN)
+			PG_RE_THROW();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		ereport(WARNING,
+		        errmsg("maintenance of index \"%s\" was given up: %s", RelationGetRelationName(index),
+		               error->message),
+		        errhint("The index stays right. Its expressions, predicate and hash functions run with the "
+		                "search_path "
+		                "of VACUUM: qualify the names in them."));
+		FreeErrorData(error);
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(mcxt);
+	CurrentResourceOwner = owner;
 }
 
 IndexBulkDeleteResult *
@@ -95,14 +156,13 @@ pbfidx_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulk
 	return stats != NULL ? stats : palloc0(sizeof(IndexBulkDeleteResult));
 }
 
-/* Expressions and predicates are code of the table's owner; what it may do is restricted in parallel mode. */
+/* What the owner's code may do is restricted in parallel mode. */
 static bool
 may_maintain(Relation index)
 {
 	if (!index->rd_index->indisvalid || RecoveryInProgress())
 		return false;
-	return !IsInParallelMode() ||
-	       (RelationGetIndexExpressions(index) == NIL && RelationGetIndexPredicate(index) == NIL);
+	return !IsInParallelMode() || !runs_owners_code(index);
 }
 
 IndexBulkDeleteResult *
@@ -119,7 +179,10 @@ pbfidx_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 
 		if (push)
 			PushActiveSnapshot(GetTransactionSnapshot());
-		maintain(heap, info->index);
+		if (runs_owners_code(info->index))
+			maintain_guarded(heap, info->index);
+		else
+			maintain(heap, info->index);
 		if (push)
 			PopActiveSnapshot();
 		table_close(heap, NoLock);

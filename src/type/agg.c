@@ -473,6 +473,12 @@ add_sparse(FunctionCallInfo fcinfo, State *state, const PbfFilter *sparse)
 	return add_to_state(fcinfo, state, (PbfKind) sparse->kind, sparse_hashes(sparse), sparse->blocks);
 }
 
+static State
+copied_state(const PbfFilter *f)
+{
+	return flat_state(memcpy(palloc(VARSIZE(f)), f, VARSIZE(f)));
+}
+
 /* Two states of aggregates without a capacity. */
 static Datum
 combine_unfinished(FunctionCallInfo fcinfo, State *a, PbfFilter *b)
@@ -485,7 +491,26 @@ combine_unfinished(FunctionCallInfo fcinfo, State *a, PbfFilter *b)
 		return add_sparse(fcinfo, a, b);
 	if (!(a->filter->flags & PBF_FLAG_SPARSE))
 		return merged_datum(a, merge_into(a->filter, b, PBF_UNION));
-	copy = flat_state((PbfFilter *) memcpy(palloc(VARSIZE(b)), b, VARSIZE(b)));
+	copy = copied_state(b);
+	return add_sparse(fcinfo, &copy, a->filter);
+}
+
+/*
+ * A set of hashes and a filter that was given a capacity: its hashes are added to the filter. Any other
+ * unfinished state is finished first.
+ */
+static Datum
+combine_mixed(FunctionCallInfo fcinfo, State *a, PbfFilter *b)
+{
+	State copy;
+
+	if (b->flags & PBF_FLAG_SPARSE)
+		return add_sparse(fcinfo, a, b);
+	if (b->flags & PBF_FLAG_LARGE)
+		return merged_datum(a, merge_into(a->filter, pbf_finish(b), PBF_UNION));
+	if (a->filter->flags & PBF_FLAG_LARGE)
+		PG_RETURN_PBF(merge_into(pbf_finish(a->filter), b, PBF_UNION));
+	copy = copied_state(b);
 	return add_sparse(fcinfo, &copy, a->filter);
 }
 
@@ -508,10 +533,8 @@ pbf_agg_combine(PG_FUNCTION_ARGS)
 		pbf_flush_state(a.expanded);
 	if (is_unfinished(a.filter) && is_unfinished(b))
 		return combine_unfinished(fcinfo, &a, b);
-	if (is_unfinished(b))
-		b = pbf_finish(b);
-	if (is_unfinished(a.filter))
-		PG_RETURN_PBF(merge_into(pbf_finish(a.filter), b, PBF_UNION));
+	if (is_unfinished(a.filter) || is_unfinished(b))
+		return combine_mixed(fcinfo, &a, b);
 	return merged_datum(&a, merge_into(a.filter, b, PBF_UNION));
 }
 
@@ -528,6 +551,11 @@ filter_transition(FunctionCallInfo fcinfo, PbfSetOp op)
 	}
 	if (state.filter == NULL)
 		PG_RETURN_PBF(PG_GETARG_PBF(1));
+	if (state.expanded != NULL)
+		pbf_flush_state(state.expanded);
+	/* Not by our own aggregates, but a user's may begin with any state. */
+	if (is_unfinished(state.filter))
+		PG_RETURN_PBF(merge_into(pbf_finish(state.filter), PG_GETARG_PBF(1), op));
 	return merged_datum(&state, merge_into(state.filter, PG_GETARG_PBF(1), op));
 }
 

@@ -123,7 +123,14 @@ keep_whole(PbfProbe *p, Datum d)
 {
 	MemoryContext old = MemoryContextSwitchTo(p->mcxt);
 
-	p->whole = pbf_fetch(d);
+	p->whole = pbf_fetch_raw(d);
+	if (p->whole->flags & PBF_FLAGS_UNFINISHED)
+	{
+		PbfFilter *state = p->whole;
+
+		p->whole = pbf_finish(state);
+		pfree(state);
+	}
 	MemoryContextSwitchTo(old);
 }
 

@@ -98,7 +98,7 @@ SQL
 }
 
 # And as a window function, where each row's filter is handed out. (A frame that is the whole partition so far.)
-for my $aggregate ('pbf_agg(i, 1000)', 'pbf_agg(i % 100)', 'pbf_agg_like(i, pbf_new(1000))', 'pbf_union_agg(pbf_new(100) + i)')
+for my $aggregate ('pbf_agg(i, 1000)', 'pbf_agg(i, 20000)', 'pbf_agg(i % 100)', 'pbf_agg_like(i, pbf_new(1000))', 'pbf_union_agg(pbf_new(100) + i)')
 {
 	my $growth = growth(<<SQL);
 		SELECT max(m) - min(m) FROM (SELECT pbf_fill($aggregate OVER (ORDER BY i)) AS r, CASE WHEN i IN (2000, 20000) THEN memory() END AS m
@@ -117,10 +117,15 @@ CREATE AGGREGATE small_agg(int) (SFUNC = pbf_agg_trans, STYPE = pbf, SSPACE = 64
 CREATE AGGREGATE small_agg(int, float8) (SFUNC = pbf_agg_trans, STYPE = pbf, SSPACE = 64, FINALFUNC = pbf_agg_final);
 CREATE AGGREGATE small_agg(text, float8) (SFUNC = pbf_agg_trans, STYPE = pbf, SSPACE = 64, FINALFUNC = pbf_agg_final);
 SQL
-my $total = 1_000_000;
-for my $case ([ 'small_agg(i)', 2, 300 ], [ 'small_agg(i, 3)', 3, 300 ], [ "small_agg('w' || i, 10)", 2, 300 ], [ 'small_agg(i, 100)', 1, 500 ])
+for my $case (
+	# aggregate, groups, rows a group, bytes a group
+	[ 'small_agg(i)',            1_000_000, 2, 400 ],
+	[ 'small_agg(i, 3)',         1_000_000, 3, 400 ],
+	[ "small_agg('w' || i, 10)", 1_000_000, 2, 400 ],
+	[ 'small_agg(i, 100)',       1_000_000, 1, 600 ],
+	[ 'small_agg(i, 20000)',     5000,      9, 40_000 ])
 {
-	my ($aggregate, $rows, $limit) = @$case;
+	my ($aggregate, $total, $rows, $limit) = @$case;
 	# Groups, and the memory while one of them is looked at; :rows rows in all.
 	my $query = <<SQL;
 		INSERT INTO result SELECT count(r), max(m) FROM (
@@ -128,7 +133,7 @@ for my $case ([ 'small_agg(i)', 2, 300 ], [ 'small_agg(i, 3)', 3, 300 ], [ "smal
 				SELECT i % $total AS g, $aggregate AS r FROM (SELECT generate_series(0, :rows - 1) AS i) i GROUP BY 1 OFFSET 0) q OFFSET 0) q;
 SQL
 	my $output = growth(<<SQL);
-		SET work_mem = '2GB';
+		SET work_mem = '2000MB';
 		SET enable_sort = off;
 		CREATE TEMP TABLE result (groups bigint, peak bigint);
 		\\set rows 1000
@@ -140,7 +145,7 @@ SQL
 		SELECT groups, (peak - :before) / groups, memory() - :before FROM result;
 SQL
 	my ($groups, $each, $left) = split /\|/, $output;
-	is($groups, $total, "$aggregate: a million groups");
+	is($groups, $total, "$aggregate: $total groups");
 	# The hash table itself takes about 100 bytes a group.
 	cmp_ok($each, '<', $limit, "$aggregate: $each bytes a group");
 	cmp_ok($left, '<', $slack, "$aggregate: $left bytes left behind");
