@@ -156,18 +156,26 @@ check_key(Relation index, BlockNumber block, OffsetNumber offset, uint64 key)
 	uint32 range = block / pbfidx_cache(index)->pages_per_range;
 	PbfidxSlabId leaf_id = {PBFIDX_LEAF, range / PBFIDX_COLUMNS};
 	PbfidxSlabId upper_id = {PBFIDX_UPPER, leaf_id.slab / PBFIDX_COLUMNS};
-	PbfidxEntry leaf, upper;
+	PbfidxEntry leaf, upper, seen_leaf, seen_upper;
 	int in_leaf, in_upper;
 
-	do
+	for (bool again = false;; again = true)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (!pbfidx_read_entries(index, leaf_id.slab, &upper, &leaf) || leaf.now.start == 0)
 			pbfidx_corrupted(index, psprintf("There is no slab for the row (%u,%u)", block, offset));
+		if (again && memcmp(&leaf, &seen_leaf, sizeof(leaf)) == 0 &&
+		    memcmp(&upper, &seen_upper, sizeof(upper)) == 0)
+			pbfidx_corrupted(index, "A page is not what the directory says");
+		seen_leaf = leaf;
+		seen_upper = upper;
 		in_leaf = key_is_set(index, leaf_id, &leaf, key, range % PBFIDX_COLUMNS);
 		in_upper = upper.now.start == 0
 		               ? 1
 		               : key_is_set(index, upper_id, &upper, key, leaf_id.slab % PBFIDX_COLUMNS);
-	} while (in_leaf < 0 || in_upper < 0);
+		if (in_leaf >= 0 && in_upper >= 0)
+			break;
+	}
 	if (!in_leaf || !in_upper)
 		pbfidx_corrupted(index, psprintf("The row (%u,%u) is not in the %s slab", block, offset,
 		                                 in_leaf ? "upper" : "leaf"));
