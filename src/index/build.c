@@ -102,6 +102,8 @@ decide_upper(Build *b, Upper *u)
 static void
 keep_upper_keys(Upper *u, const PbfidxKeySet *set)
 {
+	if (set->n == 0)
+		return;
 	while (u->n + set->n > u->room)
 	{
 		u->room = u->room > 0 ? u->room * 2 : 65536;

@@ -128,11 +128,13 @@ maintain_guarded(Relation heap, Relation index)
 
 		MemoryContextSwitchTo(mcxt);
 		error = CopyErrorData();
-		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED || error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN ||
-		    error->sqlerrcode == ERRCODE_CRASH_SHUTDOWN)
-			PG_RE_THROW();
 		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(mcxt);
+		CurrentResourceOwner = owner;
+		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED || error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN ||
+		    error->sqlerrcode == ERRCODE_CRASH_SHUTDOWN)
+			ReThrowError(error);
 		ereport(WARNING,
 		        errmsg("maintenance of index \"%s\" was given up: %s", RelationGetRelationName(index),
 		               error->message),
