@@ -23,39 +23,8 @@ if ! [[ $ROWS =~ ^[1-9][0-9]{3,7}$ ]] || [ "$ROWS" -gt 20000000 ]; then
 	die "rows must be a number from 1000 to 20000000: $ROWS"
 fi
 BENCH=test/bench
-
-say()
-{
-	echo "$(date +%T) $*" >&2
-}
-
-# step COMMAND...: its output is worth seeing only if it fails.
-step()
-{
-	say "$*"
-	run "$@" >"$W/log/step" 2>&1
-	[ "$STATUS" = 0 ] || { cat "$W/log/step" >&2; die "failed: $*"; }
-}
-
-memory_mb()
-{
-	awk '/^MemTotal/ { print int($2 / 1024) }' /proc/meminfo
-}
-
-min()
-{
-	echo $(($1 < $2 ? $1 : $2))
-}
-
-cpu()
-{
-	lscpu | awk -F': *' -v key="$1" '$1 ~ "^ *" key "$" { print $2; exit }'
-}
-
-load()
-{
-	cut -d ' ' -f 1-3 /proc/loadavg
-}
+# shellcheck source=test/bench/common.sh
+. test/bench/common.sh
 
 # Tables below a quarter of shared_buffers stay there, and work_mem is such that no peer needs a temporary file.
 settings()
@@ -74,11 +43,6 @@ settings()
 		checkpoint_timeout = 1h
 		max_wal_size = 16GB
 	END
-}
-
-show()
-{
-	sql -At -c "LOAD 'pbf'" -c "SHOW $1"
 }
 
 header()
@@ -104,11 +68,6 @@ header()
 		10 % the machine was busy with other things, and "CPU ms", the time that the server process was on a CPU, tells more.
 
 	END
-}
-
-commit()
-{
-	git -c safe.directory='*' describe --always --dirty 2>/dev/null || echo unknown
 }
 
 # kernel_bench [options of kernel.c]
