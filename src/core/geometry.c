@@ -15,6 +15,9 @@
 #define REFERENCE_KEYS \
 	1e6 /* shapes are judged at this size: that of a filter must not depend on its capacity */
 #define ROUNDING_STEP_MAX 0.01 /* sizes are rounded up by at most 1 % */
+#define UNLUCKY_DEVIATIONS 4   /* a filter that is unlucky by that many standard deviations ... */
+#define UNLUCKY_RATE 1.25      /* ... has at most that many times the rate asked for */
+#define GROWTH_STEP 1.01
 
 uint64_t
 pbf_stored_bytes(const PbfGeometry *g)
@@ -184,6 +187,34 @@ pbf_shape_for(double fpr, PbfLayoutChoice choice)
 	return choice == PBF_CHOOSE_BLOCKED ? blocked : plain;
 }
 
+static PbfGeometry
+geometry_of(const PbfShape *shape, double count)
+{
+	if (shape->layout == PBF_BLOCKED)
+		return (PbfGeometry){PBF_BLOCKED, (uint32_t) count, shape->parts, PBF_BLOCKED_PART_BITS};
+	return (PbfGeometry){PBF_PLAIN, 1, shape->parts, (uint32_t) (count * PBF_WORD_BITS)};
+}
+
+static double
+bytes_of(const PbfShape *shape, double count)
+{
+	return PBF_HEADER_BYTES + count * shape->parts * sizeof(uint64_t);
+}
+
+static bool
+too_large(const PbfShape *shape, double count)
+{
+	return bytes_of(shape, count) > (double) PBF_MAX_BYTES;
+}
+
+/* Small filters of one size differ much: of 100 keys at 1e-4, every sixth has more than 1.25 times the mean.
+ */
+static bool
+unlucky_too(double n, double fpr, const PbfGeometry *g)
+{
+	return pbf_fpr_of(g, n) + UNLUCKY_DEVIATIONS * pbf_fpr_deviation(g, n) <= UNLUCKY_RATE * fpr;
+}
+
 bool
 pbf_size_for(double capacity, double fpr, const PbfShape *shape, PbfGeometry *g, double *needed)
 {
@@ -196,13 +227,16 @@ pbf_size_for(double capacity, double fpr, const PbfShape *shape, PbfGeometry *g,
 	if (*needed > 2.0 * PBF_MAX_BYTES)
 		return false;
 	words_for(n, fpr, shape, &count);
+	for (; !too_large(shape, count); count = ceil(count * GROWTH_STEP))
+	{
+		*g = geometry_of(shape, count);
+		if (unlucky_too(n, fpr, g))
+			break;
+	}
 	count = round_for_halving(count);
-	*needed = PBF_HEADER_BYTES + count * shape->parts * sizeof(uint64_t);
-	if (*needed > (double) PBF_MAX_BYTES)
+	*needed = bytes_of(shape, count);
+	if (too_large(shape, count))
 		return false;
-	g->layout = shape->layout;
-	g->parts = shape->parts;
-	g->blocks = shape->layout == PBF_BLOCKED ? (uint32_t) count : 1;
-	g->part_bits = shape->layout == PBF_BLOCKED ? PBF_BLOCKED_PART_BITS : (uint32_t) (count * PBF_WORD_BITS);
+	*g = geometry_of(shape, count);
 	return true;
 }

@@ -107,9 +107,10 @@ extern PbfShape pbf_shape_for(double fpr, PbfLayoutChoice choice);
 
 /*
  * The smallest geometry of that shape whose expected false positive rate at `capacity` keys is at most `fpr`,
- * rounded up by at most 1 % so that it can be halved several times. A capacity below 1 counts as 1.
- * Requires 0 <= capacity <= 1e18 and PBF_FPR_MIN <= fpr < 1. Returns false if the filter would be larger than
- * PBF_MAX_BYTES; *needed then holds the bytes it would take.
+ * and that keeps 1.25 times `fpr` even with keys that are unlucky by 4 standard deviations (this makes small
+ * filters larger); rounded up by at most 1 % so that it can be halved several times. A capacity below 1
+ * counts as 1. Requires 0 <= capacity <= 1e18 and PBF_FPR_MIN <= fpr < 1. Returns false if the filter would
+ * be larger than PBF_MAX_BYTES; *needed then holds the bytes it would take.
  */
 extern bool pbf_size_for(double capacity, double fpr, const PbfShape *shape, PbfGeometry *g, double *needed);
 
