@@ -32,22 +32,30 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 static const ExpandedObjectMethods state_methods = {flat_size, flatten_into};
 
 /*
- * Adds go to random places: with pages of 4 KB most of them miss the TLB. Asking for huge pages before the
- * memory is touched takes a quarter off an aggregate over a filter of 12 MB. Only advice: it may be refused.
+ * Memory for `bytes`, its first word after the header on a cache line. Adds go to random places: with pages
+ * of 4 KB most of them miss the TLB. Asking for huge pages before the memory is touched takes a quarter off
+ * an aggregate over a filter of 12 MB; so a filter that fills some gets whole ones, up to its last byte. Only
+ * advice: it may be refused.
  */
-static void
-advise_huge_pages(char *memory, Size bytes)
+static void *
+allocate_words(MemoryContext mcxt, Size bytes)
 {
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-	uintptr_t first = ((uintptr_t) memory + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
-	uintptr_t end = ((uintptr_t) memory + bytes) & ~(HUGE_PAGE - 1);
+	Size line = bytes + CACHE_LINE;
+	char *memory;
 
-	if (first < end)
-		(void) madvise((void *) first, end - first, MADV_HUGEPAGE);
-#else
-	(void) memory;
-	(void) bytes;
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+	if (bytes >= HUGE_PAGE)
+	{
+		Size whole = TYPEALIGN(HUGE_PAGE, line);
+
+		memory = MemoryContextAllocHuge(mcxt, whole + HUGE_PAGE);
+		memory = (char *) TYPEALIGN(HUGE_PAGE, memory);
+		(void) madvise(memory, whole, MADV_HUGEPAGE);
+	}
+	else
 #endif
+		memory = MemoryContextAlloc(mcxt, line);
+	return memory + -(uintptr_t) (memory + PBF_HEADER_BYTES) % CACHE_LINE;
 }
 
 PbfState *
@@ -56,15 +64,12 @@ pbf_new_state(const PbfGeometry *g, PbfKind kind, MemoryContext parent)
 	MemoryContext mcxt = AllocSetContextCreate(parent, "pbf aggregate", ALLOCSET_START_SMALL_SIZES);
 	PbfState *state = MemoryContextAlloc(mcxt, sizeof(PbfState));
 	uint64 bytes = pbf_stored_bytes(g);
-	char *memory = MemoryContextAlloc(mcxt, bytes + CACHE_LINE);
 
-	advise_huge_pages(memory, bytes + CACHE_LINE);
 	EOH_init_header(&state->header, &state_methods, mcxt);
-	/* The words, not the header before them, begin a line. */
-	memory += -(uintptr_t) (memory + PBF_HEADER_BYTES) % CACHE_LINE;
-	state->filter = (PbfFilter *) memory;
+	state->filter = allocate_words(mcxt, bytes);
+	state->prefetch_blocks = g->layout == PBF_BLOCKED && bytes >= PBF_PREFETCH_WORTH ? g->blocks : 0;
 	state->n = 0;
-	memset(memory, 0, bytes);
+	memset(state->filter, 0, bytes);
 	SET_VARSIZE(state->filter, bytes);
 	pbf_header_init(state->filter, g, kind);
 	return state;

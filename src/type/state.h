@@ -11,6 +11,7 @@
 
 #include "utils/expandeddatum.h"
 
+#include "core/position.h"
 #include "type/type.h"
 
 #pragma GCC visibility push(protected)
@@ -20,12 +21,16 @@
 #define PBF_WINDOW_KEYS 256
 /* Bytes of a filter from which on an object and its memory context are small beside it. */
 #define PBF_EXPANDED_WORTH (16 * 1024)
+/* Bytes of a blocked filter from which on its blocks are fetched ahead: it would not stay in a core's own
+ * cache. */
+#define PBF_PREFETCH_WORTH (512 * 1024)
 
 typedef struct PbfState
 {
 	ExpandedObjectHeader header;
 	PbfFilter *filter;
-	int n; /* hashes held back */
+	uint32 prefetch_blocks; /* blocks to fetch ahead from; 0: the filter stays in cache, or is plain */
+	int n;                  /* hashes held back */
 	uint64 hashes[PBF_WINDOW_KEYS];
 } PbfState;
 
@@ -38,12 +43,22 @@ extern void pbf_flush_state(PbfState *state);
 static inline PbfState *
 pbf_datum_state(Datum d)
 {
-	return VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(d)) ? (PbfState *) DatumGetEOHP(d) : NULL;
+	varatt_expanded pointer;
+
+	if (!VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(d)))
+		return NULL;
+	/* DatumGetEOHP, which is no inline function and would be called for every row */
+	memcpy(&pointer, VARDATA_EXTERNAL(DatumGetPointer(d)), sizeof(pointer));
+	return (PbfState *) pointer.eohptr;
 }
 
+/* Memory works on the block while the executor fetches the next rows. */
 static inline void
 pbf_add_to_state(PbfState *state, uint64 h)
 {
+	if (state->prefetch_blocks != 0)
+		__builtin_prefetch(state->filter->words +
+		                   (uint64) pbf_block_of(h, state->prefetch_blocks) * state->filter->parts);
 	state->hashes[state->n++] = h;
 	if (unlikely(state->n == PBF_WINDOW_KEYS))
 		pbf_flush_state(state);
