@@ -41,7 +41,7 @@ power(double x, unsigned k)
 /* The rate of a block of i keys, from empty = (1 - 1/w)^i. */
 typedef double (*LoadFunction)(double i, double empty, unsigned parts, double part_bits);
 
-static double
+static inline double
 rate_at_load(double i, double empty, unsigned parts, double part_bits)
 {
 	(void) i;
@@ -50,7 +50,7 @@ rate_at_load(double i, double empty, unsigned parts, double part_bits)
 }
 
 /* The mean square of the rate of such blocks. */
-static double
+static inline double
 square_at_load(double i, double empty, unsigned parts, double part_bits)
 {
 	double pair_empty = pow(fmax(1 - 2 / part_bits, 0), i);
@@ -62,9 +62,10 @@ square_at_load(double i, double empty, unsigned parts, double part_bits)
  * Mean of f over the loads of a block, a binomial distribution. The sum starts at its mode and goes both ways
  * until what is left cannot matter: f is at most 1, so the probabilities themselves bound the upper tail; f
  * falls with the load, so the lower tail is bounded by its probability. Probabilities are taken relative to
- * the mode's and normalised at the end: no factorials, hence no cancellation at large n.
+ * the mode's and normalised at the end: no factorials, hence no cancellation at large n. Inline, and f with
+ * it: this is the inner loop of sizing.
  */
-static double
+static inline double
 mean_over_loads(LoadFunction f, double n, double blocks, unsigned parts, double part_bits)
 {
 	double stay = 1 - 1 / part_bits;

@@ -140,7 +140,10 @@ write_and_publish(Build *b, PbfidxSlabId id, uint32 blocks, const uint8 *matrice
 	                       pg_atomic_add_fetch_u32(&b->shared->generation, 1)};
 	PbfidxAllocation a = {extent, -1};
 	int used;
-	PbfidxEntry entry = {extent, {0, 0, 0}, (float4) pbfidx_page_fill(matrices, &used), (uint32) column_keys};
+	PbfidxEntry entry = {extent,
+	                     {0, 0, 0},
+	                     (float4) pbfidx_page_fill(matrices, PBFIDX_SCALAR_PARTS, &used),
+	                     (uint32) column_keys};
 
 	pbfidx_write_slab(b->index, MAIN_FORKNUM, id, a.extent, PBFIDX_SCALAR_PARTS, matrices);
 	pbfidx_publish(b->index, id, &entry, &a, NULL);

@@ -200,9 +200,54 @@ pbfidx_new_matrices(uint32 blocks)
 	                                  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 }
 
+/* From that many pages on, matrices do not stay in a core's first cache. */
+#define SORTED_FROM_BLOCKS 8
+#define COLUMN_WORDS (((PBFIDX_ROWS) + 63) / 64) /* of one column of a page */
+
+/* Sets the rows of a column of one page. */
+static void
+set_column_rows(uint8 *matrix, int column, const uint64 *rows)
+{
+	uint8 bit = (uint8) (1 << (column % 8));
+
+	for (int w = 0; w < COLUMN_WORDS; w++)
+	{
+		for (uint64 left = rows[w]; left != 0; left &= left - 1)
+			matrix[(w * 64 + __builtin_ctzll(left)) * PBFIDX_ROW_BYTES + column / 8] |= bit;
+	}
+}
+
+/* One column fits the cache where all of them do not: collected there, its bits are set in the order of
+ * memory. */
+static void
+set_column_in_order(uint8 *matrices, uint32 blocks, int level, int column, const uint64 *keys, uint32 n)
+{
+	uint64 *rows = palloc0((Size) blocks * COLUMN_WORDS * sizeof(uint64));
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		PbfidxPlace place;
+		uint64 *page;
+
+		pbfidx_locate(keys[i], level, blocks, PBFIDX_SCALAR_PARTS, &place);
+		page = rows + (Size) place.block * COLUMN_WORDS;
+		for (int part = 0; part < PBFIDX_SCALAR_PARTS; part++)
+			page[place.rows[part] / 64] |= UINT64CONST(1) << (place.rows[part] % 64);
+	}
+	for (uint32 block = 0; block < blocks; block++)
+		set_column_rows(matrices + (Size) block * PBFIDX_MATRIX_BYTES, column,
+		                rows + (Size) block * COLUMN_WORDS);
+	pfree(rows);
+}
+
 void
 pbfidx_set_column_keys(uint8 *matrices, uint32 blocks, int level, int column, const uint64 *keys, uint32 n)
 {
+	if (blocks >= SORTED_FROM_BLOCKS && n > blocks)
+	{
+		set_column_in_order(matrices, blocks, level, column, keys, n);
+		return;
+	}
 	for (uint32 i = 0; i < n; i++)
 	{
 		PbfidxPlace place;

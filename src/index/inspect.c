@@ -98,7 +98,7 @@ slab_stats(Relation index, PbfidxSlabId id, const PbfidxEntry *entry, SlabStats 
 	if (!BufferIsValid(buffer))
 		return false;
 	matrix = pbfidx_matrix(BufferGetPage(buffer));
-	s->fill = pbfidx_page_fill(matrix, &s->columns);
+	s->fill = pbfidx_page_fill(matrix, PBFIDX_SCALAR_PARTS, &s->columns);
 	s->fpr = pbfidx_page_fpr(matrix, PBFIDX_SCALAR_PARTS);
 	s->keys = pbfidx_page_keys(matrix, PBFIDX_SCALAR_PARTS, entry->now.blocks);
 	UnlockReleaseBuffer(buffer);

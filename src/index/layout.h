@@ -9,8 +9,8 @@
  *
  * - range: pages_per_range consecutive heap pages: what a scan returns.
  * - slab: `blocks` index pages that together hold one blocked-partitioned filter for each of PBFIDX_COLUMNS
- *   columns. Page b of a slab is block b of all these filters, as a bit matrix: PBFIDX_ROWS rows (parts x
- *   bits of a part), one bit a column. A key owns one page, and in it one row of each part.
+ *   columns. Page b of a slab is block b of all these filters, as a bit matrix: PBFIDX_ROWS rows, shared out
+ *   evenly among the parts, one bit a column. A key owns one page, and in it one row of each part.
  * - leaf: level 0: a column is a range.
  * - upper: level 1: a column is a leaf slab.
  * - region: the ranges under one upper slab: PBFIDX_COLUMNS leaf slabs of PBFIDX_COLUMNS ranges.
@@ -29,8 +29,9 @@
 #define PBFIDX_VERSION 1
 #define PBFIDX_PAGE_ID 0xFF8B /* last two bytes of every page, for tools that look there */
 
-/* Rows of a slab page: 8 parts of 64 bits, or fewer, longer parts. */
-#define PBFIDX_ROWS 512
+/* Rows of a slab page, at least: a row has as many bytes as that leaves room for, then there are as many rows
+ * as fit. */
+#define PBFIDX_MIN_ROWS 512
 
 typedef enum PbfidxLevel
 {
@@ -55,12 +56,14 @@ StaticAssertDecl(sizeof(PbfidxPageId) == 16, "frozen format");
 StaticAssertDecl(sizeof(PbfidxPageId) == MAXALIGN(sizeof(PbfidxPageId)), "special area is aligned");
 
 #define PBFIDX_CONTENT_BYTES (BLCKSZ - MAXALIGN(SizeOfPageHeaderData) - sizeof(PbfidxPageId))
-#define PBFIDX_ROW_BYTES (PBFIDX_CONTENT_BYTES / PBFIDX_ROWS)
+#define PBFIDX_ROW_BYTES (PBFIDX_CONTENT_BYTES / PBFIDX_MIN_ROWS)
+#define PBFIDX_ROWS ((int) (PBFIDX_CONTENT_BYTES / PBFIDX_ROW_BYTES))
 #define PBFIDX_COLUMNS ((int) (PBFIDX_ROW_BYTES * 8))
 #define PBFIDX_MASK_WORDS ((PBFIDX_ROW_BYTES + 7) / 8) /* of 64 bits, for one row */
 #define PBFIDX_MATRIX_BYTES (PBFIDX_ROWS * PBFIDX_ROW_BYTES)
 
 StaticAssertDecl(BLCKSZ != 8192 || PBFIDX_COLUMNS == 120, "120 columns on pages of 8 KB");
+StaticAssertDecl(BLCKSZ != 8192 || PBFIDX_ROWS == 543, "543 rows on pages of 8 KB: 8 parts of 67");
 StaticAssertDecl(PBFIDX_ROW_BYTES >= 1, "pages too small");
 /* Rows are read in whole words, the last one beyond its end: into the special area, never off the page. */
 StaticAssertDecl(sizeof(PbfidxPageId) >= 7, "room behind the last row");

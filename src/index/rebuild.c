@@ -58,7 +58,7 @@ bool
 pbfidx_is_overfull(Relation index, PbfidxSlabId id, const PbfidxEntry *entry)
 {
 	Buffer buffer = pbfidx_lock_slab_page(index, id, entry->now, 0, BUFFER_LOCK_SHARE, NULL);
-	double cells = (double) PBFIDX_ROWS / PBFIDX_SCALAR_PARTS;
+	double cells = pbfidx_part_rows(PBFIDX_SCALAR_PARTS);
 	/* One that was made empty is measured by the keys it was made for. */
 	double built = entry->built_fill > 0 ? entry->built_fill
 	                                     : -expm1(-(double) entry->column_keys / (entry->now.blocks * cells));
@@ -67,7 +67,7 @@ pbfidx_is_overfull(Relation index, PbfidxSlabId id, const PbfidxEntry *entry)
 
 	if (!BufferIsValid(buffer))
 		return false;
-	fill = pbfidx_page_fill(pbfidx_matrix(BufferGetPage(buffer)), &used);
+	fill = pbfidx_page_fill(pbfidx_matrix(BufferGetPage(buffer)), PBFIDX_SCALAR_PARTS, &used);
 	UnlockReleaseBuffer(buffer);
 	return used > 0 && pow(fill / built, PBFIDX_SCALAR_PARTS) > OVERFULL_FPR;
 }
@@ -280,7 +280,7 @@ pbfidx_rebuild_slab(PbfidxRebuild *r, PbfidxSlabId id)
 	if (done)
 	{
 		or_into_next(r, id, entry.next, matrices);
-		entry.built_fill = (float4) pbfidx_page_fill(matrices, &used);
+		entry.built_fill = (float4) pbfidx_page_fill(matrices, PBFIDX_SCALAR_PARTS, &used);
 	}
 	done = finish(r, id, &entry, done);
 	pfree(matrices);

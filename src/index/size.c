@@ -13,14 +13,14 @@
 #include "index/size.h"
 #include "index/slab.h"
 
-#define PART_BITS (PBFIDX_ROWS / PBFIDX_SCALAR_PARTS)
+#define PART_BITS pbfidx_part_rows(PBFIDX_SCALAR_PARTS)
 
 static PbfidxPlan
 plan_alone(double range_keys, double fpr)
 {
 	PbfidxPlan plan = {1, 0};
 	double most = ceil(range_keys * PBFIDX_ALONE_MAX_BITS / PBFIDX_ROWS);
-	double blocks = pbf_blocks_for(range_keys, fpr, PBFIDX_SCALAR_PARTS);
+	double blocks = pbf_blocks_for(range_keys, fpr, PBFIDX_SCALAR_PARTS, PART_BITS);
 
 	plan.leaf_blocks = (uint32) Max(1, Min(Min(blocks, most), PBFIDX_LEAF_MAX_BLOCKS));
 	return plan;
@@ -39,7 +39,7 @@ pbfidx_plan(double range_keys, double slab_keys, double fpr, bool with_upper)
 	for (uint32 leaf = 1; leaf <= PBFIDX_LEAF_MAX_BLOCKS; leaf++)
 	{
 		double leaf_fpr = pbf_fpr_blocked(range_keys, leaf, PBFIDX_SCALAR_PARTS, PART_BITS);
-		double upper = pbf_blocks_for(slab_keys, Min(fpr / leaf_fpr, 0.5), PBFIDX_SCALAR_PARTS);
+		double upper = pbf_blocks_for(slab_keys, Min(fpr / leaf_fpr, 0.5), PBFIDX_SCALAR_PARTS, PART_BITS);
 		double pages = (double) leaf * PBFIDX_COLUMNS + upper;
 
 		if (pages < best_pages)
@@ -102,12 +102,13 @@ count_columns(const uint8 *matrix, int *set)
 }
 
 double
-pbfidx_page_fill(const uint8 *matrix, int *used)
+pbfidx_page_fill(const uint8 *matrix, int parts, int *used)
 {
+	int rows = parts * pbfidx_part_rows(parts);
 	PbfidxMask any = {{0}};
 	int64 total = 0;
 
-	for (int row = 0; row < PBFIDX_ROWS; row++)
+	for (int row = 0; row < rows; row++)
 	{
 		PbfidxMask mask;
 
@@ -121,7 +122,7 @@ pbfidx_page_fill(const uint8 *matrix, int *used)
 	*used = 0;
 	for (int w = 0; w < (int) PBFIDX_MASK_WORDS; w++)
 		*used += pg_popcount64(any.words[w]);
-	return *used > 0 ? (double) total / ((double) *used * PBFIDX_ROWS) : 0;
+	return *used > 0 ? (double) total / ((double) *used * rows) : 0;
 }
 
 /*
@@ -133,7 +134,7 @@ pbfidx_page_keys(const uint8 *matrix, int parts, uint32 blocks)
 {
 	int set[PBFIDX_COLUMNS];
 	int used = 0, fullest = 0;
-	double cells = (double) PBFIDX_ROWS / parts;
+	int cells = pbfidx_part_rows(parts), rows = parts * cells;
 	double sum = 0;
 	int n = 0;
 
@@ -147,7 +148,7 @@ pbfidx_page_keys(const uint8 *matrix, int parts, uint32 blocks)
 		return 0;
 	for (int column = 0; column < PBFIDX_COLUMNS; column++)
 	{
-		double fill = Min((double) set[column] / PBFIDX_ROWS, 1 - 0.5 / PBFIDX_ROWS);
+		double fill = Min((double) set[column] / rows, 1 - 0.5 / rows);
 
 		if (set[column] * 2 < fullest)
 			continue;
@@ -161,12 +162,12 @@ double
 pbfidx_page_fpr(const uint8 *matrix, int parts)
 {
 	int set[PBFIDX_MAX_PARTS][PBFIDX_COLUMNS];
-	int rows = PBFIDX_ROWS / parts;
+	int rows = pbfidx_part_rows(parts);
 	double sum = 0;
 	int used = 0;
 
 	memset(set, 0, sizeof(set));
-	for (int row = 0; row < PBFIDX_ROWS; row++)
+	for (int row = 0; row < parts * rows; row++)
 	{
 		const uint8 *bytes = matrix + row * PBFIDX_ROW_BYTES;
 

@@ -35,7 +35,7 @@ extern double pbfidx_planned_pages(double ranges, double range_keys, double slab
  * empty. */
 extern double pbfidx_page_keys(const uint8 *matrix, int parts, uint32 blocks);
 /* Mean share of set bits over the columns that have any; *used: how many those are. */
-extern double pbfidx_page_fill(const uint8 *matrix, int *used);
+extern double pbfidx_page_fill(const uint8 *matrix, int parts, int *used);
 /* Mean false positive rate over the used columns of a page. */
 extern double pbfidx_page_fpr(const uint8 *matrix, int parts);
 

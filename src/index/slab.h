@@ -7,8 +7,8 @@
 #include "core/position.h"
 #include "index/layout.h"
 
-#define PBFIDX_MAX_PARTS 8
-#define PBFIDX_SCALAR_PARTS 8 /* 8 parts of 64 bits: best from 9 bits a key on */
+#define PBFIDX_MAX_PARTS 8    /* parts are even in number: rows are found in pairs */
+#define PBFIDX_SCALAR_PARTS 8 /* 8 parts of 67 rows: best from 9 bits a key on */
 
 /* The place of a key in a slab: page of the slab, and in it one row of each part. */
 typedef struct PbfidxPlace
@@ -34,18 +34,35 @@ pbfidx_level_key(uint64 key, int level)
 	return level == PBFIDX_LEAF ? key : key ^ UINT64CONST(0xd6e8feb86659fd93);
 }
 
-/* Part i of a matrix of `parts` parts takes rows i * n .. (i + 1) * n - 1, n = PBFIDX_ROWS / parts. */
+/* Rows of each part: part i of a matrix takes rows i * n .. (i + 1) * n - 1. */
+static inline int
+pbfidx_part_rows(int parts)
+{
+	return PBFIDX_ROWS / parts;
+}
+
+/*
+ * The rows are the digits of the key's positions in base n, first those of its low 32 bits and of its high
+ * ones in turn: a few multiplications, and no n is better than another.
+ */
 static inline void
 pbfidx_locate(uint64 key, int level, uint32 blocks, int parts, PbfidxPlace *place)
 {
 	uint64 k = pbfidx_level_key(key, level);
 	uint64 positions = pbf_positions_of(k);
-	int bits = PBFIDX_ROWS / parts;
-	int shift = __builtin_ctz(bits);
+	uint64 low = (uint32) positions, high = positions >> 32;
+	uint64 n = pbfidx_part_rows(parts);
 
 	place->block = pbf_block_of(k, blocks);
-	for (int i = 0; i < parts; i++, positions >>= shift)
-		place->rows[i] = (uint16) (i * bits + (positions & (bits - 1)));
+	for (int i = 0; i < parts; i += 2)
+	{
+		low *= n;
+		high *= n;
+		place->rows[i] = (uint16) (i * n + (low >> 32));
+		place->rows[i + 1] = (uint16) ((i + 1) * n + (high >> 32));
+		low = (uint32) low;
+		high = (uint32) high;
+	}
 }
 
 static inline uint64
