@@ -71,7 +71,8 @@ typedef struct Upper
 	Size n, room;
 	Size end[PBFIDX_COLUMNS];
 	int columns; /* leaf slabs so far */
-	PbfidxMean slab_keys, range_keys;
+	PbfidxMean slab_keys;
+	double leaf_fpr; /* sum over the leaf slabs */
 	uint32 blocks;   /* 0: not decided */
 	uint8 *matrices; /* once decided */
 } Upper;
@@ -81,10 +82,7 @@ typedef struct Upper
 static void
 decide_upper(Build *b, Upper *u)
 {
-	PbfidxPlan plan =
-	    pbfidx_plan(pbfidx_mean(&u->range_keys), pbfidx_mean(&u->slab_keys), b->shared->fpr, true);
-
-	u->blocks = plan.upper_blocks;
+	u->blocks = pbfidx_upper_blocks(pbfidx_mean(&u->slab_keys), b->shared->fpr, u->leaf_fpr / u->columns);
 	if (u->blocks == 0)
 		return;
 	u->matrices = pbfidx_new_matrices(u->blocks);
@@ -115,10 +113,10 @@ keep_upper_keys(Upper *u, const PbfidxKeySet *set)
 }
 
 static void
-add_to_upper(Build *b, Upper *u)
+add_to_upper(Build *b, Upper *u, uint32 leaf_blocks)
 {
 	pbfidx_add_to_mean(&u->slab_keys, pbfidx_full_slab_keys(b->slab));
-	pbfidx_add_to_mean(&u->range_keys, pbfidx_mean_range_keys(b->slab));
+	u->leaf_fpr += pbfidx_leaf_fpr(pbfidx_mean_range_keys(b->slab), leaf_blocks);
 	if (u->matrices != NULL)
 		pbfidx_set_column_keys(u->matrices, u->blocks, PBFIDX_UPPER, u->columns++, b->slab->slab->keys,
 		                       b->slab->slab->n);
@@ -149,7 +147,8 @@ write_and_publish(Build *b, PbfidxSlabId id, uint32 blocks, const uint8 *matrice
 	pbfidx_publish(b->index, id, &entry, &a, NULL);
 }
 
-static void
+/* Returns its pages. */
+static uint32
 build_leaf(Build *b, uint32 leaf, bool with_upper)
 {
 	PbfidxSlabId id = {PBFIDX_LEAF, leaf};
@@ -165,6 +164,7 @@ build_leaf(Build *b, uint32 leaf, bool with_upper)
 	pbfidx_set_leaf_keys(matrices, plan.leaf_blocks, b->slab);
 	write_and_publish(b, id, plan.leaf_blocks, matrices, range_keys);
 	pfree(matrices);
+	return plan.leaf_blocks;
 }
 
 static void
@@ -188,9 +188,10 @@ build_region(Build *b, uint32 region, uint32 slabs)
 
 	for (uint32 leaf = first; leaf < last; leaf++)
 	{
-		build_leaf(b, leaf, with_upper);
+		uint32 blocks = build_leaf(b, leaf, with_upper);
+
 		if (with_upper)
-			add_to_upper(b, u);
+			add_to_upper(b, u, blocks);
 		report_progress(b);
 	}
 	if (with_upper && u->matrices == NULL)

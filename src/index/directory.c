@@ -319,14 +319,15 @@ pbfidx_allocate(Relation index, uint32 blocks)
 	PbfidxMeta *meta = pbfidx_meta(BufferGetPage(buffer));
 	PbfidxAllocation a = {{meta->hwm, blocks, meta->generation + 1}, -1};
 
+	/* The smallest that is large enough: leaf slabs must not eat up the room that an upper has left. */
 	for (uint32 i = 0; i < meta->free_count; i++)
 	{
-		if (meta->free[i].blocks < blocks)
-			continue;
-		a.extent.start = meta->free[i].start;
-		a.free_slot = (int) i;
-		break;
+		if (meta->free[i].blocks >= blocks &&
+		    (a.free_slot < 0 || meta->free[i].blocks < meta->free[a.free_slot].blocks))
+			a.free_slot = (int) i;
 	}
+	if (a.free_slot >= 0)
+		a.extent.start = meta->free[a.free_slot].start;
 	UnlockReleaseBuffer(buffer);
 	if ((uint64) a.extent.start + blocks > MaxBlockNumber)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

@@ -350,8 +350,11 @@ pbfidx_grow(Relation index, uint32 leaf)
 	{
 		for (int i = 0; i < PBFIDX_COLUMNS; i++)
 			first = first && record->leaf[i].now.start == 0;
-		plan = pbfidx_plan(range_keys, slab_keys, fpr, record->upper.now.start != 0 || (region > 0 && first));
-		if (record->upper.now.start == 0 && plan.upper_blocks > 0)
+		if (region > 0 && first)
+			plan = pbfidx_plan(range_keys, slab_keys, fpr, true);
+		else
+			plan = (PbfidxPlan){pbfidx_leaf_blocks(range_keys, slab_keys, fpr, record->upper.now.blocks), 0};
+		if (plan.upper_blocks > 0)
 			make_slab(index, upper_id, plan.upper_blocks, slab_keys);
 		make_slab(index, leaf_id, plan.leaf_blocks, range_keys);
 	}

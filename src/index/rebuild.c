@@ -111,26 +111,42 @@ sample_range_keys(PbfidxRebuild *r, uint32 leaf)
 static uint32
 leaf_size(PbfidxRebuild *r, uint32 leaf, const PbfidxRegion *region, double *column_keys)
 {
-	bool with_upper = region->upper.now.start != 0;
-	PbfidxPlan plan;
-
 	*column_keys = sample_range_keys(r, leaf);
 	if (*column_keys < 0)
 		return 0;
-	plan = pbfidx_plan(*column_keys, with_upper ? region->upper.column_keys : 0, r->fpr, with_upper);
-	return plan.leaf_blocks;
+	return pbfidx_leaf_blocks(*column_keys, region->upper.column_keys, r->fpr, region->upper.now.blocks);
 }
 
-/* Pages for an upper: from the first leaf slab of the region that has rows. */
+/* Mean rate of the leaf slabs of a region, for the keys they were made for. */
+static double
+mean_leaf_fpr(const PbfidxRegion *region)
+{
+	double sum = 0;
+	int n = 0;
+
+	for (int i = 0; i < PBFIDX_COLUMNS; i++)
+	{
+		if (region->leaf[i].now.start == 0)
+			continue;
+		sum += pbfidx_leaf_fpr(region->leaf[i].column_keys, region->leaf[i].now.blocks);
+		n++;
+	}
+	return n > 0 ? sum / n : 1;
+}
+
+/*
+ * Pages for an upper: from the first leaf slab of the region that has rows. At least what a plan for both
+ * levels gives: where leaf slabs came first and are large, they will not stay so.
+ */
 static uint32
-upper_size(PbfidxRebuild *r, uint32 region, double *column_keys)
+upper_size(PbfidxRebuild *r, uint32 number, const PbfidxRegion *region, double *column_keys)
 {
 	BlockNumber heap_blocks = RelationGetNumberOfBlocks(r->heap);
 	uint64 slab_pages = (uint64) PBFIDX_COLUMNS * r->pages_per_range;
 	PbfidxPlan plan;
 
-	for (uint32 leaf = region * PBFIDX_COLUMNS;
-	     leaf < (region + 1) * PBFIDX_COLUMNS && leaf * slab_pages < heap_blocks; leaf++)
+	for (uint32 leaf = number * PBFIDX_COLUMNS;
+	     leaf < (number + 1) * PBFIDX_COLUMNS && leaf * slab_pages < heap_blocks; leaf++)
 	{
 		r->heap_pages += slab_pages;
 		if (!pbfidx_collect_slab(r->keys, r->scan, leaf, r->pages_per_range, heap_blocks, r->delay))
@@ -139,7 +155,7 @@ upper_size(PbfidxRebuild *r, uint32 region, double *column_keys)
 			continue;
 		*column_keys = pbfidx_full_slab_keys(r->keys);
 		plan = pbfidx_plan(pbfidx_mean_range_keys(r->keys), *column_keys, r->fpr, true);
-		return plan.upper_blocks;
+		return Max(plan.upper_blocks, pbfidx_upper_blocks(*column_keys, r->fpr, mean_leaf_fpr(region)));
 	}
 	return 0;
 }
@@ -270,7 +286,7 @@ pbfidx_rebuild_slab(PbfidxRebuild *r, PbfidxSlabId id)
 	if (entry.next.start == 0)
 	{
 		blocks = id.level == PBFIDX_LEAF ? leaf_size(r, id.slab, region, &column_keys)
-		                                 : upper_size(r, id.slab, &column_keys);
+		                                 : upper_size(r, id.slab, region, &column_keys);
 		if (blocks == 0)
 			return false;
 		publish_next(r, id, &entry, blocks);

@@ -15,6 +15,37 @@
 
 #define PART_BITS pbfidx_part_rows(PBFIDX_SCALAR_PARTS)
 
+/* Leaf slabs have few pages: rather a bit above the rate than a page too many in each. */
+#define LEAF_TOLERANCE 1.25
+#define UPPER_MAX_FPR 0.5
+
+double
+pbfidx_leaf_fpr(double range_keys, double blocks)
+{
+	return pbf_fpr_blocked(Max(range_keys, 1), blocks, PBFIDX_SCALAR_PARTS, PART_BITS);
+}
+
+static double
+upper_fpr(double slab_keys, double blocks)
+{
+	return pbf_fpr_blocked(Max(slab_keys, 1), blocks, PBFIDX_SCALAR_PARTS, PART_BITS);
+}
+
+static double
+upper_pages(double slab_keys, double fpr, double leaf_fpr)
+{
+	return pbf_blocks_for(Max(slab_keys, 1), Min(fpr / leaf_fpr, UPPER_MAX_FPR), PBFIDX_SCALAR_PARTS,
+	                      PART_BITS);
+}
+
+uint32
+pbfidx_upper_blocks(double slab_keys, double fpr, double leaf_fpr)
+{
+	double pages = upper_pages(slab_keys, fpr, leaf_fpr);
+
+	return pages <= PBFIDX_UPPER_MAX_BLOCKS ? (uint32) pages : 0;
+}
+
 static PbfidxPlan
 plan_alone(double range_keys, double fpr)
 {
@@ -38,8 +69,8 @@ pbfidx_plan(double range_keys, double slab_keys, double fpr, bool with_upper)
 		return plan_alone(range_keys, fpr);
 	for (uint32 leaf = 1; leaf <= PBFIDX_LEAF_MAX_BLOCKS; leaf++)
 	{
-		double leaf_fpr = pbf_fpr_blocked(range_keys, leaf, PBFIDX_SCALAR_PARTS, PART_BITS);
-		double upper = pbf_blocks_for(slab_keys, Min(fpr / leaf_fpr, 0.5), PBFIDX_SCALAR_PARTS, PART_BITS);
+		double leaf_fpr = pbfidx_leaf_fpr(range_keys, leaf);
+		double upper = upper_pages(slab_keys, fpr, leaf_fpr);
 		double pages = (double) leaf * PBFIDX_COLUMNS + upper;
 
 		if (pages < best_pages)
@@ -53,14 +84,24 @@ pbfidx_plan(double range_keys, double slab_keys, double fpr, bool with_upper)
 	return best.upper_blocks <= PBFIDX_UPPER_MAX_BLOCKS ? best : plan_alone(range_keys, fpr);
 }
 
+uint32
+pbfidx_leaf_blocks(double range_keys, double slab_keys, double fpr, uint32 upper_blocks)
+{
+	double rate;
+
+	if (upper_blocks == 0)
+		return plan_alone(range_keys, fpr).leaf_blocks;
+	rate = Min(fpr / upper_fpr(slab_keys, upper_blocks) * LEAF_TOLERANCE, 0.5);
+	return (uint32) Min(pbf_blocks_for(Max(range_keys, 1), rate, PBFIDX_SCALAR_PARTS, PART_BITS),
+	                    PBFIDX_LEAF_MAX_BLOCKS);
+}
+
 static double
 planned_rate(const PbfidxPlan *plan, double range_keys, double slab_keys)
 {
-	double leaf = pbf_fpr_blocked(range_keys, plan->leaf_blocks, PBFIDX_SCALAR_PARTS, PART_BITS);
+	double leaf = pbfidx_leaf_fpr(range_keys, plan->leaf_blocks);
 
-	return plan->upper_blocks == 0
-	           ? leaf
-	           : leaf * pbf_fpr_blocked(slab_keys, plan->upper_blocks, PBFIDX_SCALAR_PARTS, PART_BITS);
+	return plan->upper_blocks == 0 ? leaf : leaf * upper_fpr(slab_keys, plan->upper_blocks);
 }
 
 /* As build.c does it: full regions have an upper, a rest of at least half a region too. */

@@ -27,6 +27,13 @@ typedef struct PbfidxPlan
 /* range_keys, slab_keys: distinct keys in a range and in a leaf slab of full ranges. */
 extern PbfidxPlan pbfidx_plan(double range_keys, double slab_keys, double fpr, bool with_upper);
 
+/* The rate of a range of that many distinct keys in a leaf slab of that many pages, taken alone. */
+extern double pbfidx_leaf_fpr(double range_keys, double blocks);
+/* Where one level is there already, the other one is chosen to suit it: fewest pages of a leaf slab ... */
+extern uint32 pbfidx_leaf_blocks(double range_keys, double slab_keys, double fpr, uint32 upper_blocks);
+/* ... and of an upper over leaf slabs of that mean rate. 0: more than an upper may have. */
+extern uint32 pbfidx_upper_blocks(double slab_keys, double fpr, double leaf_fpr);
+
 /* Pages of a whole index over that many ranges, and the rate of a range it would have. */
 extern double pbfidx_planned_pages(double ranges, double range_keys, double slab_keys, double fpr,
                                    double *rate);

@@ -2,8 +2,8 @@
  * vacuum.c: VACUUM.
  *
  * Bits cannot be removed, so dead rows need no pass over the index. What VACUUM does instead, within a budget
- * of heap pages to read: rebuilds that were interrupted, upper slabs that are missing, leaf slabs that became
- * overfull.
+ * of heap pages to read: rebuilds that were interrupted, upper slabs that are missing, slabs that became
+ * overfull, leaf slabs that are larger than need be.
  */
 #include "postgres.h"
 
@@ -20,6 +20,7 @@
 
 #include "compat.h"
 #include "index/rebuild.h"
+#include "index/size.h"
 #include "index/vacuum.h"
 
 /* Heap pages that one VACUUM may read for the index: half of the table, and always enough for some regions.
@@ -46,6 +47,34 @@ needs_upper(const PbfidxRegion *region)
 	return region->upper.now.start == 0 && count_leaves(region) >= PBFIDX_UPPER_FROM_SLABS;
 }
 
+/*
+ * A leaf slab from the time when its region had no upper is much larger than it has to be now. Sizes are
+ * whole pages and keys are counted anew in a rebuild, so half as much again must be no reason to do it once
+ * more.
+ */
+static bool
+is_oversized(const PbfidxRebuild *r, const PbfidxRegion *region, const PbfidxEntry *leaf)
+{
+	uint32 needed;
+
+	if (region->upper.now.start == 0 || leaf->now.start == 0 || leaf->column_keys == 0)
+		return false;
+	needed =
+	    pbfidx_leaf_blocks(leaf->column_keys, region->upper.column_keys, r->fpr, region->upper.now.blocks);
+	return 2 * (uint64) leaf->now.blocks > 3 * (uint64) needed;
+}
+
+static bool
+needs_rebuild(const PbfidxRebuild *r, const PbfidxRegion *region, PbfidxSlabId leaf)
+{
+	const PbfidxEntry *entry = &region->leaf[leaf.slab % PBFIDX_COLUMNS];
+
+	if (entry->next.start != 0)
+		return true;
+	return entry->now.start != 0 &&
+	       (is_oversized(r, region, entry) || pbfidx_is_overfull(r->index, leaf, entry));
+}
+
 static void
 maintain_region(PbfidxRebuild *r, uint32 number, uint64 budget)
 {
@@ -64,8 +93,7 @@ maintain_region(PbfidxRebuild *r, uint32 number, uint64 budget)
 			PbfidxSlabId leaf = {PBFIDX_LEAF, number * PBFIDX_COLUMNS + i};
 
 			pbf_vacuum_delay_point();
-			if (region->leaf[i].next.start != 0 ||
-			    (region->leaf[i].now.start != 0 && pbfidx_is_overfull(r->index, leaf, &region->leaf[i])))
+			if (needs_rebuild(r, region, leaf))
 				pbfidx_rebuild_slab(r, leaf);
 		}
 		if (region->upper.now.start != 0 && r->heap_pages < budget &&
