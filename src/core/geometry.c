@@ -81,11 +81,11 @@ round_for_halving(double count)
 
 /* The rate falls as blocks grow, so bisection finds them. */
 double
-pbf_blocks_for(double n, double fpr, double parts)
+pbf_blocks_for(double n, double fpr, double parts, double part_bits)
 {
 	double low = 0, high = 1;
 
-	while (pbf_fpr_blocked(n, high, parts, PBF_BLOCKED_PART_BITS) > fpr)
+	while (pbf_fpr_blocked(n, high, parts, part_bits) > fpr)
 	{
 		low = high;
 		high *= 2; /* no limit: shapes are compared at sizes that are refused afterwards */
@@ -95,7 +95,7 @@ pbf_blocks_for(double n, double fpr, double parts)
 	{
 		double middle = floor((low + high) / 2);
 
-		if (pbf_fpr_blocked(n, middle, parts, PBF_BLOCKED_PART_BITS) > fpr)
+		if (pbf_fpr_blocked(n, middle, parts, part_bits) > fpr)
 			low = middle;
 		else
 			high = middle;
@@ -116,7 +116,7 @@ plain_part_words(double n, double fpr, double parts)
 static double
 words_for(double n, double fpr, const PbfShape *shape, double *count)
 {
-	*count = shape->layout == PBF_BLOCKED ? pbf_blocks_for(n, fpr, shape->parts)
+	*count = shape->layout == PBF_BLOCKED ? pbf_blocks_for(n, fpr, shape->parts, PBF_BLOCKED_PART_BITS)
 	                                      : plain_part_words(n, fpr, shape->parts);
 	return *count * shape->parts;
 }

@@ -86,10 +86,10 @@ extern bool pbf_geometry_equal(const PbfGeometry *a, const PbfGeometry *b);
 extern bool pbf_geometry_valid(const PbfGeometry *g, const char **why);
 
 /*
- * Fewest blocks of `parts` parts of 64 bits that keep the rate at n keys: exact up to 10,000 blocks, then to
- * four digits. More than PBF_MAX_BYTES of them are not searched for.
+ * Fewest blocks of `parts` parts of part_bits bits that keep the rate at n keys: exact up to 10,000 blocks,
+ * then to four digits. More than PBF_MAX_BYTES of them are not searched for.
  */
-extern double pbf_blocks_for(double n, double fpr, double parts);
+extern double pbf_blocks_for(double n, double fpr, double parts, double part_bits);
 
 /* Layout and parts: what filters must share to be merged without loss. */
 typedef struct PbfShape

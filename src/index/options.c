@@ -4,9 +4,17 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/reloptions.h"
+#include "fmgr.h"
+#include "utils/relcache.h"
 
+#include "index/keys.h"
 #include "index/options.h"
+#include "index/size.h"
+
+PG_FUNCTION_INFO_V1(pbfidx_key_options);
+PG_FUNCTION_INFO_V1(pbfidx_gram_options);
 
 static relopt_kind pbfidx_relopt_kind;
 
@@ -36,4 +44,70 @@ pbfidx_options(Datum reloptions, bool validate)
 
 	return build_reloptions(reloptions, validate, pbfidx_relopt_kind, sizeof(PbfidxOptions), table,
 	                        lengthof(table));
+}
+
+/* ---- options of operator classes ---- */
+
+/*
+ * Measured by test/bench/multikey.sh (doc/benchmarks.md): a query of one or two keys wants few false ranges
+ * for each of them; one of many, as patterns over trigrams are, multiplies the rates of all.
+ */
+#define FEW_KEYS_BITS 12.0
+#define MANY_KEYS_BITS 7.0
+
+static void
+define_options(FunctionCallInfo fcinfo, double bits_per_key)
+{
+	local_relopts *relopts = (local_relopts *) PG_GETARG_POINTER(0);
+
+	init_local_reloptions(relopts, sizeof(PbfidxClassOptions));
+	add_local_real_reloption(relopts, "bits_per_key",
+	                         "Bits of the index for each distinct key of a range (1 to 32).", bits_per_key,
+	                         PBFIDX_MIN_BITS, PBFIDX_MAX_BITS, offsetof(PbfidxClassOptions, bits_per_key));
+}
+
+/* For classes whose queries have few keys: arrays, documents, words. */
+Datum
+pbfidx_key_options(PG_FUNCTION_ARGS)
+{
+	define_options(fcinfo, FEW_KEYS_BITS);
+	PG_RETURN_VOID();
+}
+
+/* For classes whose queries have many keys: trigrams and the like. */
+Datum
+pbfidx_gram_options(PG_FUNCTION_ARGS)
+{
+	define_options(fcinfo, MANY_KEYS_BITS);
+	PG_RETURN_VOID();
+}
+
+/* The C function behind an options function; NULL if there is none. */
+static PGFunction
+options_function(Oid function)
+{
+	FmgrInfo info;
+
+	if (!OidIsValid(function))
+		return NULL;
+	fmgr_info(function, &info);
+	return info.fn_addr;
+}
+
+double
+pbfidx_default_bits_per_key(Oid function)
+{
+	return options_function(function) == pbfidx_gram_options ? MANY_KEYS_BITS : FEW_KEYS_BITS;
+}
+
+double
+pbfidx_bits_per_key(Relation index, int column)
+{
+	Oid function = index_getprocid(index, column + 1, PBFIDX_OPTIONS_PROC);
+	PGFunction address = options_function(function);
+	bytea *options = RelationGetIndexAttOptions(index, true)[column];
+
+	if (options != NULL && (address == pbfidx_key_options || address == pbfidx_gram_options))
+		return ((PbfidxClassOptions *) options)->bits_per_key;
+	return pbfidx_default_bits_per_key(function);
 }

@@ -13,33 +13,81 @@
 #include "index/size.h"
 #include "index/slab.h"
 
-#define PART_BITS (PBFIDX_ROWS / PBFIDX_SCALAR_PARTS)
+#define SATURATED_FPR 0.5
+/* An upper of a multi-key column has this many bits a key, and at most this share of the pages of its leaves.
+ */
+#define MULTIKEY_UPPER_BITS 10.0
+#define MULTIKEY_UPPER_SHARE 0.25
+
+static double
+part_bits(int parts)
+{
+	return (double) PBFIDX_ROWS / parts;
+}
+
+static double
+rate_of(const PbfidxGroup *g, double keys, double blocks)
+{
+	return pbf_fpr_blocked(keys, blocks, g->parts, part_bits((int) g->parts));
+}
+
+static double
+blocks_for(const PbfidxGroup *g, double keys, double fpr)
+{
+	return pbf_blocks_for(keys, fpr, g->parts, part_bits((int) g->parts));
+}
+
+/* ---- groups ---- */
+
+PbfidxGroup
+pbfidx_scalar_group(double fpr)
+{
+	return (PbfidxGroup){.false_positive_rate = fpr, .parts = PBFIDX_SCALAR_PARTS};
+}
+
+#define TYPICAL_BLOCKS 32 /* of a leaf slab of a multi-key column */
+
+/* The fewer bits a key has, the fewer of them should be set: as many parts as give the lowest rate. */
+PbfidxGroup
+pbfidx_multikey_group(double bits_per_key)
+{
+	PbfidxGroup best = {.false_positive_rate = 1};
+
+	for (uint32 parts = 2; parts <= PBFIDX_MAX_PARTS; parts *= 2)
+	{
+		PbfidxGroup g = {.bits_per_key = (float4) bits_per_key, .parts = parts};
+
+		g.false_positive_rate = rate_of(&g, TYPICAL_BLOCKS * PBFIDX_ROWS / bits_per_key, TYPICAL_BLOCKS);
+		if (g.false_positive_rate < best.false_positive_rate)
+			best = g;
+	}
+	return best;
+}
+
+/* ---- sizes ---- */
 
 static PbfidxPlan
-plan_alone(double range_keys, double fpr)
+plan_alone(const PbfidxGroup *g, double range_keys)
 {
 	PbfidxPlan plan = {1, 0};
 	double most = ceil(range_keys * PBFIDX_ALONE_MAX_BITS / PBFIDX_ROWS);
-	double blocks = pbf_blocks_for(range_keys, fpr, PBFIDX_SCALAR_PARTS);
+	double blocks = blocks_for(g, range_keys, g->false_positive_rate);
 
 	plan.leaf_blocks = (uint32) Max(1, Min(Min(blocks, most), PBFIDX_LEAF_MAX_BLOCKS));
 	return plan;
 }
 
-PbfidxPlan
-pbfidx_plan(double range_keys, double slab_keys, double fpr, bool with_upper)
+/* Fewest pages of both levels for the rate. */
+static PbfidxPlan
+plan_by_rate(const PbfidxGroup *g, double range_keys, double slab_keys)
 {
 	PbfidxPlan best = {0, 0};
 	double best_pages = INFINITY;
 
-	range_keys = Max(range_keys, 1);
-	slab_keys = Max(slab_keys, range_keys);
-	if (!with_upper)
-		return plan_alone(range_keys, fpr);
 	for (uint32 leaf = 1; leaf <= PBFIDX_LEAF_MAX_BLOCKS; leaf++)
 	{
-		double leaf_fpr = pbf_fpr_blocked(range_keys, leaf, PBFIDX_SCALAR_PARTS, PART_BITS);
-		double upper = pbf_blocks_for(slab_keys, Min(fpr / leaf_fpr, 0.5), PBFIDX_SCALAR_PARTS);
+		double leaf_fpr = rate_of(g, range_keys, leaf);
+		double upper = blocks_for(g, slab_keys, Min(g->false_positive_rate / leaf_fpr, 0.5));
 		double pages = (double) leaf * PBFIDX_COLUMNS + upper;
 
 		if (pages < best_pages)
@@ -47,28 +95,52 @@ pbfidx_plan(double range_keys, double slab_keys, double fpr, bool with_upper)
 			best = (PbfidxPlan){leaf, (uint32) Min(upper, PG_INT32_MAX)};
 			best_pages = pages;
 		}
-		else if (leaf > 2 * best.leaf_blocks || leaf_fpr < fpr)
+		else if (leaf > 2 * best.leaf_blocks || leaf_fpr < g->false_positive_rate)
 			break;
 	}
-	return best.upper_blocks <= PBFIDX_UPPER_MAX_BLOCKS ? best : plan_alone(range_keys, fpr);
+	return best.upper_blocks <= PBFIDX_UPPER_MAX_BLOCKS ? best : plan_alone(g, range_keys);
+}
+
+/* Leaves by their bits; an upper if it is cheap beside them. */
+static PbfidxPlan
+plan_by_bits(const PbfidxGroup *g, double range_keys, double slab_keys, bool with_upper)
+{
+	double leaf = Max(1, rint(range_keys * g->bits_per_key / PBFIDX_ROWS));
+	PbfidxPlan plan = {(uint32) Min(leaf, PBFIDX_LEAF_MAX_BLOCKS), 0};
+	double upper;
+
+	if (!with_upper)
+		return plan;
+	upper = ceil(slab_keys * MULTIKEY_UPPER_BITS / PBFIDX_ROWS);
+	if (upper <= Min(PBFIDX_UPPER_MAX_BLOCKS, plan.leaf_blocks * PBFIDX_COLUMNS * MULTIKEY_UPPER_SHARE))
+		plan.upper_blocks = (uint32) upper;
+	return plan;
+}
+
+PbfidxPlan
+pbfidx_plan(const PbfidxGroup *g, double range_keys, double slab_keys, bool with_upper)
+{
+	range_keys = Max(range_keys, 1);
+	slab_keys = Max(slab_keys, range_keys);
+	if (g->bits_per_key > 0)
+		return plan_by_bits(g, range_keys, slab_keys, with_upper);
+	return with_upper ? plan_by_rate(g, range_keys, slab_keys) : plan_alone(g, range_keys);
 }
 
 static double
-planned_rate(const PbfidxPlan *plan, double range_keys, double slab_keys)
+planned_rate(const PbfidxGroup *g, const PbfidxPlan *plan, double range_keys, double slab_keys)
 {
-	double leaf = pbf_fpr_blocked(range_keys, plan->leaf_blocks, PBFIDX_SCALAR_PARTS, PART_BITS);
+	double leaf = rate_of(g, range_keys, plan->leaf_blocks);
 
-	return plan->upper_blocks == 0
-	           ? leaf
-	           : leaf * pbf_fpr_blocked(slab_keys, plan->upper_blocks, PBFIDX_SCALAR_PARTS, PART_BITS);
+	return plan->upper_blocks == 0 ? leaf : leaf * rate_of(g, slab_keys, plan->upper_blocks);
 }
 
 /* As build.c does it: full regions have an upper, a rest of at least half a region too. */
 double
-pbfidx_planned_pages(double ranges, double range_keys, double slab_keys, double fpr, double *rate)
+pbfidx_planned_pages(const PbfidxGroup *g, double ranges, double range_keys, double slab_keys, double *rate)
 {
-	PbfidxPlan whole = pbfidx_plan(range_keys, slab_keys, fpr, true);
-	PbfidxPlan alone = pbfidx_plan(range_keys, slab_keys, fpr, false);
+	PbfidxPlan whole = pbfidx_plan(g, range_keys, slab_keys, true);
+	PbfidxPlan alone = pbfidx_plan(g, range_keys, slab_keys, false);
 	double slabs = Max(1, ceil(ranges / PBFIDX_COLUMNS));
 	double regions = floor(slabs / PBFIDX_COLUMNS);
 	double rest = slabs - regions * PBFIDX_COLUMNS;
@@ -79,10 +151,10 @@ pbfidx_planned_pages(double ranges, double range_keys, double slab_keys, double 
 		with_upper = slabs;
 		regions++;
 	}
-	pages = 1 + ceil(Max(regions, 1) / PBFIDX_REGIONS_PER_PAGE) + with_upper * whole.leaf_blocks +
+	pages = Max(regions, 1) / PBFIDX_REGIONS_PER_PAGE + with_upper * whole.leaf_blocks +
 	        regions * whole.upper_blocks + (slabs - with_upper) * alone.leaf_blocks;
-	*rate = (with_upper * planned_rate(&whole, range_keys, slab_keys) +
-	         (slabs - with_upper) * planned_rate(&alone, range_keys, slab_keys)) /
+	*rate = (with_upper * planned_rate(g, &whole, range_keys, slab_keys) +
+	         (slabs - with_upper) * planned_rate(g, &alone, range_keys, slab_keys)) /
 	        slabs;
 	return pages;
 }
@@ -158,7 +230,7 @@ pbfidx_page_keys(const uint8 *matrix, int parts, uint32 blocks)
 }
 
 double
-pbfidx_page_fpr(const uint8 *matrix, int parts)
+pbfidx_page_fpr(const uint8 *matrix, int parts, int *saturated)
 {
 	int set[PBFIDX_MAX_PARTS][PBFIDX_COLUMNS];
 	int rows = PBFIDX_ROWS / parts;
@@ -166,6 +238,7 @@ pbfidx_page_fpr(const uint8 *matrix, int parts)
 	int used = 0;
 
 	memset(set, 0, sizeof(set));
+	*saturated = 0;
 	for (int row = 0; row < PBFIDX_ROWS; row++)
 	{
 		const uint8 *bytes = matrix + row * PBFIDX_ROW_BYTES;
@@ -180,6 +253,7 @@ pbfidx_page_fpr(const uint8 *matrix, int parts)
 		for (int part = 0; part < parts; part++)
 			product *= (double) set[part][column] / rows;
 		used += product > 0;
+		*saturated += product > SATURATED_FPR;
 		sum += product;
 	}
 	return used > 0 ? sum / used : 0;
