@@ -1527,15 +1527,20 @@ COMMENT ON OPERATOR CLASS tid_ops USING pbfidx IS 'equality of tid';
 
 ---- multi-key operator classes: strategies and support functions 2 to 7 are those of GIN ----
 
-CREATE FUNCTION pbfidx_key_options(internal) RETURNS void
-	AS 'MODULE_PATHNAME', 'pbfidx_key_options' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION pbfidx_key_options(internal) IS
-	'support function 7 of multi-key operator classes whose queries have few keys: option bits_per_key (1 to 32)';
+CREATE FUNCTION pbfidx_element_options(internal) RETURNS void
+	AS 'MODULE_PATHNAME', 'pbfidx_element_options' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pbfidx_element_options(internal) IS
+	'support function 7 of multi-key operator classes of arrays and sets: option bits_per_key (1 to 32, default 11)';
+
+CREATE FUNCTION pbfidx_document_options(internal) RETURNS void
+	AS 'MODULE_PATHNAME', 'pbfidx_document_options' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pbfidx_document_options(internal) IS
+	'support function 7 of multi-key operator classes of documents: option bits_per_key (1 to 32, default 16)';
 
 CREATE FUNCTION pbfidx_gram_options(internal) RETURNS void
 	AS 'MODULE_PATHNAME', 'pbfidx_gram_options' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pbfidx_gram_options(internal) IS
-	'support function 7 of multi-key operator classes whose queries have many keys: option bits_per_key (1 to 32)';
+	'support function 7 of multi-key operator classes whose queries have many keys: option bits_per_key (1 to 32, default 7)';
 
 CREATE OPERATOR FAMILY array_ops USING pbfidx;
 COMMENT ON OPERATOR FAMILY array_ops USING pbfidx IS 'elements of arrays';
@@ -1547,7 +1552,7 @@ CREATE OPERATOR CLASS array_ops DEFAULT FOR TYPE anyarray USING pbfidx FAMILY ar
 	FUNCTION 2 ginarrayextract(anyarray, internal, internal),
 	FUNCTION 3 ginqueryarrayextract(anyarray, internal, smallint, internal, internal, internal, internal),
 	FUNCTION 6 ginarraytriconsistent(internal, smallint, anyarray, int, internal, internal, internal),
-	FUNCTION 7 (anyarray, anyarray) pbfidx_key_options(internal),
+	FUNCTION 7 (anyarray, anyarray) pbfidx_element_options(internal),
 	STORAGE anyelement;
 COMMENT ON OPERATOR CLASS array_ops USING pbfidx IS 'elements of arrays: a key for each';
 
@@ -1563,7 +1568,7 @@ CREATE OPERATOR CLASS jsonb_ops DEFAULT FOR TYPE jsonb USING pbfidx FAMILY jsonb
 	FUNCTION 2 gin_extract_jsonb(jsonb, internal, internal),
 	FUNCTION 3 gin_extract_jsonb_query(jsonb, internal, smallint, internal, internal, internal, internal),
 	FUNCTION 6 gin_triconsistent_jsonb(internal, smallint, jsonb, int, internal, internal, internal),
-	FUNCTION 7 (jsonb, jsonb) pbfidx_key_options(internal),
+	FUNCTION 7 (jsonb, jsonb) pbfidx_document_options(internal),
 	STORAGE text;
 COMMENT ON OPERATOR CLASS jsonb_ops USING pbfidx IS 'keys and values of jsonb documents: a key for each';
 
@@ -1576,7 +1581,7 @@ CREATE OPERATOR CLASS jsonb_path_ops FOR TYPE jsonb USING pbfidx FAMILY jsonb_pa
 	FUNCTION 2 gin_extract_jsonb_path(jsonb, internal, internal),
 	FUNCTION 3 gin_extract_jsonb_query_path(jsonb, internal, smallint, internal, internal, internal, internal),
 	FUNCTION 6 gin_triconsistent_jsonb_path(internal, smallint, jsonb, int, internal, internal, internal),
-	FUNCTION 7 (jsonb, jsonb) pbfidx_key_options(internal),
+	FUNCTION 7 (jsonb, jsonb) pbfidx_document_options(internal),
 	STORAGE int;
 COMMENT ON OPERATOR CLASS jsonb_path_ops USING pbfidx IS 'paths with values of jsonb documents: a key for each value';
 
@@ -1587,7 +1592,7 @@ CREATE OPERATOR CLASS tsvector_ops DEFAULT FOR TYPE tsvector USING pbfidx FAMILY
 	FUNCTION 2 gin_extract_tsvector(tsvector, internal, internal),
 	FUNCTION 3 gin_extract_tsquery(tsvector, internal, smallint, internal, internal, internal, internal),
 	FUNCTION 6 gin_tsquery_triconsistent(internal, smallint, tsvector, int, internal, internal, internal),
-	FUNCTION 7 (tsvector, tsvector) pbfidx_key_options(internal),
+	FUNCTION 7 (tsvector, tsvector) pbfidx_document_options(internal),
 	STORAGE text;
 COMMENT ON OPERATOR CLASS tsvector_ops USING pbfidx IS 'lexemes of documents: a key for each';
 

@@ -128,7 +128,7 @@ CREATE OPERATOR CLASS pbf_hstore_ops DEFAULT FOR TYPE hstore USING pbfidx AS
 	OPERATOR 7 @>, OPERATOR 9 ? (hstore, text), OPERATOR 10 ?| (hstore, text[]), OPERATOR 11 ?& (hstore, text[]),
 	FUNCTION 2 gin_extract_hstore(hstore, internal), FUNCTION 3 gin_extract_hstore_query(hstore, internal, smallint, internal, internal),
 	FUNCTION 4 gin_consistent_hstore(internal, smallint, hstore, int, internal, internal),
-	FUNCTION 7 (hstore, hstore) pbfidx_key_options(internal), STORAGE text;
+	FUNCTION 7 (hstore, hstore) pbfidx_document_options(internal), STORAGE text;
 SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'pbf_hstore_ops';
 CREATE TABLE h (x hstore, pad char(700) DEFAULT '') WITH (autovacuum_enabled = off);
 ALTER TABLE h ALTER pad SET STORAGE PLAIN;

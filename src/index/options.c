@@ -13,7 +13,8 @@
 #include "index/options.h"
 #include "index/size.h"
 
-PG_FUNCTION_INFO_V1(pbfidx_key_options);
+PG_FUNCTION_INFO_V1(pbfidx_element_options);
+PG_FUNCTION_INFO_V1(pbfidx_document_options);
 PG_FUNCTION_INFO_V1(pbfidx_gram_options);
 
 static relopt_kind pbfidx_relopt_kind;
@@ -49,11 +50,13 @@ pbfidx_options(Datum reloptions, bool validate)
 /* ---- options of operator classes ---- */
 
 /*
- * Measured by test/bench/multikey.sh (doc/benchmarks.md): a query of one or two keys wants few false ranges
- * for each of them; one of many, as patterns over trigrams are, multiplies the rates of all.
+ * Measured by test/bench/multikey.sh (doc/benchmarks.md). Of a query of one or two keys each should bring few
+ * false ranges; a query of many, as patterns over trigrams are, multiplies the rates of all. Arrays come
+ * between: GIN stores the elements that many rows share in so few bytes that more bits would not be worth it.
  */
-#define FEW_KEYS_BITS 12.0
-#define MANY_KEYS_BITS 7.0
+#define ELEMENT_BITS 11.0
+#define DOCUMENT_BITS 16.0
+#define GRAM_BITS 7.0
 
 static void
 define_options(FunctionCallInfo fcinfo, double bits_per_key)
@@ -66,11 +69,19 @@ define_options(FunctionCallInfo fcinfo, double bits_per_key)
 	                         PBFIDX_MIN_BITS, PBFIDX_MAX_BITS, offsetof(PbfidxClassOptions, bits_per_key));
 }
 
-/* For classes whose queries have few keys: arrays, documents, words. */
+/* For arrays and sets. */
 Datum
-pbfidx_key_options(PG_FUNCTION_ARGS)
+pbfidx_element_options(PG_FUNCTION_ARGS)
 {
-	define_options(fcinfo, FEW_KEYS_BITS);
+	define_options(fcinfo, ELEMENT_BITS);
+	PG_RETURN_VOID();
+}
+
+/* For documents: keys and values, words. */
+Datum
+pbfidx_document_options(PG_FUNCTION_ARGS)
+{
+	define_options(fcinfo, DOCUMENT_BITS);
 	PG_RETURN_VOID();
 }
 
@@ -78,36 +89,41 @@ pbfidx_key_options(PG_FUNCTION_ARGS)
 Datum
 pbfidx_gram_options(PG_FUNCTION_ARGS)
 {
-	define_options(fcinfo, MANY_KEYS_BITS);
+	define_options(fcinfo, GRAM_BITS);
 	PG_RETURN_VOID();
 }
 
-/* The C function behind an options function; NULL if there is none. */
-static PGFunction
-options_function(Oid function)
+/* Whether options are ours, and their default; a class without such a function is taken for one of documents.
+ */
+static bool
+is_our_function(Oid function, double *bits_per_key)
 {
-	FmgrInfo info;
+	FmgrInfo info = {.fn_addr = NULL};
 
-	if (!OidIsValid(function))
-		return NULL;
-	fmgr_info(function, &info);
-	return info.fn_addr;
+	if (OidIsValid(function))
+		fmgr_info(function, &info);
+	*bits_per_key = info.fn_addr == pbfidx_element_options ? ELEMENT_BITS
+	                : info.fn_addr == pbfidx_gram_options  ? GRAM_BITS
+	                                                       : DOCUMENT_BITS;
+	return info.fn_addr == pbfidx_element_options || info.fn_addr == pbfidx_document_options ||
+	       info.fn_addr == pbfidx_gram_options;
 }
 
 double
 pbfidx_default_bits_per_key(Oid function)
 {
-	return options_function(function) == pbfidx_gram_options ? MANY_KEYS_BITS : FEW_KEYS_BITS;
+	double bits_per_key;
+
+	is_our_function(function, &bits_per_key);
+	return bits_per_key;
 }
 
 double
 pbfidx_bits_per_key(Relation index, int column)
 {
-	Oid function = index_getprocid(index, column + 1, PBFIDX_OPTIONS_PROC);
-	PGFunction address = options_function(function);
+	double bits_per_key;
+	bool ours = is_our_function(index_getprocid(index, column + 1, PBFIDX_OPTIONS_PROC), &bits_per_key);
 	bytea *options = RelationGetIndexAttOptions(index, true)[column];
 
-	if (options != NULL && (address == pbfidx_key_options || address == pbfidx_gram_options))
-		return ((PbfidxClassOptions *) options)->bits_per_key;
-	return pbfidx_default_bits_per_key(function);
+	return ours && options != NULL ? ((PbfidxClassOptions *) options)->bits_per_key : bits_per_key;
 }

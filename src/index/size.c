@@ -14,10 +14,10 @@
 #include "index/slab.h"
 
 #define SATURATED_FPR 0.5
-/* An upper of a multi-key column has this many bits a key, and at most this share of the pages of its leaves.
- */
-#define MULTIKEY_UPPER_BITS 10.0
-#define MULTIKEY_UPPER_SHARE 0.25
+/* For a rate of some percent, which leaves a few leaf slabs of a region to be probed in vain; and at most so
+ * much of all pages, where hardly any key is shared. */
+#define MULTIKEY_UPPER_BITS 7.0
+#define MULTIKEY_UPPER_SHARE 0.5
 
 static double
 part_bits(int parts)
@@ -101,20 +101,20 @@ plan_by_rate(const PbfidxGroup *g, double range_keys, double slab_keys)
 	return best.upper_blocks <= PBFIDX_UPPER_MAX_BLOCKS ? best : plan_alone(g, range_keys);
 }
 
-/* Leaves by their bits; an upper if it is cheap beside them. */
+/*
+ * The pages are given by the bits; both levels of a region share them. The upper comes first, as it has few
+ * keys where rows share them, and saves nearly all probes and false ranges of a key that the leaf slab lacks.
+ */
 static PbfidxPlan
 plan_by_bits(const PbfidxGroup *g, double range_keys, double slab_keys, bool with_upper)
 {
-	double leaf = Max(1, rint(range_keys * g->bits_per_key / PBFIDX_ROWS));
-	PbfidxPlan plan = {(uint32) Min(leaf, PBFIDX_LEAF_MAX_BLOCKS), 0};
-	double upper;
+	double pages = range_keys * g->bits_per_key / PBFIDX_ROWS * PBFIDX_COLUMNS;
+	double upper = with_upper ? ceil(slab_keys * MULTIKEY_UPPER_BITS / PBFIDX_ROWS) : 0;
+	double leaf;
 
-	if (!with_upper)
-		return plan;
-	upper = ceil(slab_keys * MULTIKEY_UPPER_BITS / PBFIDX_ROWS);
-	if (upper <= Min(PBFIDX_UPPER_MAX_BLOCKS, plan.leaf_blocks * PBFIDX_COLUMNS * MULTIKEY_UPPER_SHARE))
-		plan.upper_blocks = (uint32) upper;
-	return plan;
+	upper = Min(upper, Min(ceil(pages * MULTIKEY_UPPER_SHARE), PBFIDX_UPPER_MAX_BLOCKS));
+	leaf = rint((pages - upper) / PBFIDX_COLUMNS);
+	return (PbfidxPlan){(uint32) Min(Max(1, leaf), PBFIDX_LEAF_MAX_BLOCKS), (uint32) upper};
 }
 
 PbfidxPlan

@@ -5,9 +5,9 @@
  * of the asked rate between them is free; it is chosen for the fewest pages. Leaf slabs have few pages (3 or
  * 4 for one ordinary column), so the rounding goes to the upper level, which has many.
  *
- * The keys of a multi-key column are shared by many rows: what a range lacks the rest of its slab usually
- * has, and then the leaf's rate alone counts. So its leaf slabs are sized by bits for each distinct key of a
- * range, and an upper only saves probes.
+ * The keys of a multi-key column are shared by many rows: what a range lacks the rest of its slab often has,
+ * and then the leaf's rate alone counts. So what is fixed is not a rate but the pages, by bits for each
+ * distinct key of a range, and both levels share them.
  */
 #ifndef PBF_INDEX_SIZE_H
 #define PBF_INDEX_SIZE_H
