@@ -1508,16 +1508,16 @@ CREATE OPERATOR CLASS multirange_ops DEFAULT FOR TYPE anymultirange USING pbfidx
 COMMENT ON OPERATOR CLASS multirange_ops USING pbfidx IS 'equality of anymultirange';
 
 CREATE OPERATOR FAMILY array_eq_ops USING pbfidx;
-COMMENT ON OPERATOR FAMILY array_eq_ops USING pbfidx IS 'equality of anyarray'; 
-CREATE OPERATOR CLASS array_eq_ops DEFAULT FOR TYPE anyarray USING pbfidx FAMILY array_eq_ops AS
+COMMENT ON OPERATOR FAMILY array_eq_ops USING pbfidx IS 'equality of whole arrays';
+CREATE OPERATOR CLASS array_eq_ops FOR TYPE anyarray USING pbfidx FAMILY array_eq_ops AS
 	OPERATOR 1 =;
-COMMENT ON OPERATOR CLASS array_eq_ops USING pbfidx IS 'equality of anyarray';
+COMMENT ON OPERATOR CLASS array_eq_ops USING pbfidx IS 'equality of whole arrays, one key for an array';
 
 CREATE OPERATOR FAMILY jsonb_eq_ops USING pbfidx;
-COMMENT ON OPERATOR FAMILY jsonb_eq_ops USING pbfidx IS 'equality of jsonb'; 
-CREATE OPERATOR CLASS jsonb_eq_ops DEFAULT FOR TYPE jsonb USING pbfidx FAMILY jsonb_eq_ops AS
+COMMENT ON OPERATOR FAMILY jsonb_eq_ops USING pbfidx IS 'equality of whole jsonb documents';
+CREATE OPERATOR CLASS jsonb_eq_ops FOR TYPE jsonb USING pbfidx FAMILY jsonb_eq_ops AS
 	OPERATOR 1 =;
-COMMENT ON OPERATOR CLASS jsonb_eq_ops USING pbfidx IS 'equality of jsonb';
+COMMENT ON OPERATOR CLASS jsonb_eq_ops USING pbfidx IS 'equality of whole jsonb documents, one key for a document';
 
 CREATE OPERATOR FAMILY tid_ops USING pbfidx;
 COMMENT ON OPERATOR FAMILY tid_ops USING pbfidx IS 'equality of tid'; 
@@ -1525,19 +1525,90 @@ CREATE OPERATOR CLASS tid_ops DEFAULT FOR TYPE tid USING pbfidx FAMILY tid_ops A
 	OPERATOR 1 =;
 COMMENT ON OPERATOR CLASS tid_ops USING pbfidx IS 'equality of tid';
 
+---- multi-key operator classes: strategies and support functions 2 to 7 are those of GIN ----
+
+CREATE FUNCTION pbfidx_element_options(internal) RETURNS void
+	AS 'MODULE_PATHNAME', 'pbfidx_element_options' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pbfidx_element_options(internal) IS
+	'support function 7 of multi-key operator classes of arrays and sets: option bits_per_key (1 to 32, default 11)';
+
+CREATE FUNCTION pbfidx_document_options(internal) RETURNS void
+	AS 'MODULE_PATHNAME', 'pbfidx_document_options' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pbfidx_document_options(internal) IS
+	'support function 7 of multi-key operator classes of documents: option bits_per_key (1 to 32, default 16)';
+
+CREATE FUNCTION pbfidx_gram_options(internal) RETURNS void
+	AS 'MODULE_PATHNAME', 'pbfidx_gram_options' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pbfidx_gram_options(internal) IS
+	'support function 7 of multi-key operator classes whose queries have many keys: option bits_per_key (1 to 32, default 7)';
+
+CREATE OPERATOR FAMILY array_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY array_ops USING pbfidx IS 'elements of arrays';
+CREATE OPERATOR CLASS array_ops DEFAULT FOR TYPE anyarray USING pbfidx FAMILY array_ops AS
+	OPERATOR 1 &&,
+	OPERATOR 2 @>,
+	OPERATOR 3 <@,
+	OPERATOR 4 =,
+	FUNCTION 2 ginarrayextract(anyarray, internal, internal),
+	FUNCTION 3 ginqueryarrayextract(anyarray, internal, smallint, internal, internal, internal, internal),
+	FUNCTION 6 ginarraytriconsistent(internal, smallint, anyarray, int, internal, internal, internal),
+	FUNCTION 7 (anyarray, anyarray) pbfidx_element_options(internal),
+	STORAGE anyelement;
+COMMENT ON OPERATOR CLASS array_ops USING pbfidx IS 'elements of arrays: a key for each';
+
+CREATE OPERATOR FAMILY jsonb_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY jsonb_ops USING pbfidx IS 'keys and values of jsonb documents';
+CREATE OPERATOR CLASS jsonb_ops DEFAULT FOR TYPE jsonb USING pbfidx FAMILY jsonb_ops AS
+	OPERATOR 7 @>,
+	OPERATOR 9 ? (jsonb, text),
+	OPERATOR 10 ?| (jsonb, text[]),
+	OPERATOR 11 ?& (jsonb, text[]),
+	OPERATOR 15 @? (jsonb, jsonpath),
+	OPERATOR 16 @@ (jsonb, jsonpath),
+	FUNCTION 2 gin_extract_jsonb(jsonb, internal, internal),
+	FUNCTION 3 gin_extract_jsonb_query(jsonb, internal, smallint, internal, internal, internal, internal),
+	FUNCTION 6 gin_triconsistent_jsonb(internal, smallint, jsonb, int, internal, internal, internal),
+	FUNCTION 7 (jsonb, jsonb) pbfidx_document_options(internal),
+	STORAGE text;
+COMMENT ON OPERATOR CLASS jsonb_ops USING pbfidx IS 'keys and values of jsonb documents: a key for each';
+
+CREATE OPERATOR FAMILY jsonb_path_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY jsonb_path_ops USING pbfidx IS 'paths with values of jsonb documents';
+CREATE OPERATOR CLASS jsonb_path_ops FOR TYPE jsonb USING pbfidx FAMILY jsonb_path_ops AS
+	OPERATOR 7 @>,
+	OPERATOR 15 @? (jsonb, jsonpath),
+	OPERATOR 16 @@ (jsonb, jsonpath),
+	FUNCTION 2 gin_extract_jsonb_path(jsonb, internal, internal),
+	FUNCTION 3 gin_extract_jsonb_query_path(jsonb, internal, smallint, internal, internal, internal, internal),
+	FUNCTION 6 gin_triconsistent_jsonb_path(internal, smallint, jsonb, int, internal, internal, internal),
+	FUNCTION 7 (jsonb, jsonb) pbfidx_document_options(internal),
+	STORAGE int;
+COMMENT ON OPERATOR CLASS jsonb_path_ops USING pbfidx IS 'paths with values of jsonb documents: a key for each value';
+
+CREATE OPERATOR FAMILY tsvector_ops USING pbfidx;
+COMMENT ON OPERATOR FAMILY tsvector_ops USING pbfidx IS 'lexemes of documents';
+CREATE OPERATOR CLASS tsvector_ops DEFAULT FOR TYPE tsvector USING pbfidx FAMILY tsvector_ops AS
+	OPERATOR 1 @@ (tsvector, tsquery),
+	FUNCTION 2 gin_extract_tsvector(tsvector, internal, internal),
+	FUNCTION 3 gin_extract_tsquery(tsvector, internal, smallint, internal, internal, internal, internal),
+	FUNCTION 6 gin_tsquery_triconsistent(internal, smallint, tsvector, int, internal, internal, internal),
+	FUNCTION 7 (tsvector, tsvector) pbfidx_document_options(internal),
+	STORAGE text;
+COMMENT ON OPERATOR CLASS tsvector_ops USING pbfidx IS 'lexemes of documents: a key for each';
 
 CREATE FUNCTION pbfidx_stats(index regclass, OUT heap_pages bigint, OUT pages_per_range int, OUT ranges bigint, OUT leaf_slabs bigint,
 	OUT upper_slabs bigint, OUT index_pages bigint, OUT keys float8, OUT bits_per_key float8, OUT leaf_fill float8,
-	OUT upper_fill float8, OUT overfull_slabs bigint, OUT est_false_positive_rate float8, OUT est_false_pages float8)
+	OUT upper_fill float8, OUT overfull_slabs bigint, OUT est_false_positive_rate float8, OUT est_false_pages float8,
+	OUT column_group int, OUT index_columns text[], OUT saturated_ranges bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'pbfidx_stats' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pbfidx_stats(regclass) IS
-	'size, fill and estimated false positive rate (of a range) of a pbfidx index, from one page of each slab; est_false_pages: heap pages a look-up reads in vain; for the owner or a member of pg_stat_scan_tables';
+	'size, fill and estimated false positive rate (of a range and one key) of a pbfidx index, from one page of each slab, a row for each group of columns that shares slabs; est_false_pages: heap pages a look-up of one key reads in vain; saturated_ranges: ranges that say yes to most keys; for the owner or a member of pg_stat_scan_tables';
 
 CREATE FUNCTION pbfidx_slabs(index regclass, OUT level int, OUT slab bigint, OUT start_block bigint, OUT blocks int, OUT columns int,
-	OUT fill float8, OUT est_fpr float8) RETURNS SETOF record
+	OUT fill float8, OUT est_fpr float8, OUT column_group int) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'pbfidx_slabs' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pbfidx_slabs(regclass) IS
-	'the slabs of a pbfidx index: level 0 leaf, 1 upper; columns: those that have bits; for the owner or a member of pg_stat_scan_tables';
+	'the slabs of a pbfidx index: level 0 leaf, 1 upper; columns: those that have bits; column_group as in pbfidx_stats; for the owner or a member of pg_stat_scan_tables';
 
 CREATE FUNCTION pbfidx_check(index regclass, heapallindexed boolean = true) RETURNS void
 	AS 'MODULE_PATHNAME', 'pbfidx_check' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
@@ -1549,8 +1620,8 @@ CREATE FUNCTION pbfidx_resummarize(index regclass, first_heap_page bigint = 0, l
 COMMENT ON FUNCTION pbfidx_resummarize(regclass, bigint, bigint) IS
 	'rebuilds the slabs of these heap pages (0 to 4294967294; NULL: to the end) from the rows that are there now; returns how many; writers are not blocked; for the owner';
 
-CREATE FUNCTION pbfidx_estimate(rel regclass, columns text[], false_positive_rate float8 = 2e-6, OUT pages_per_range int, OUT bytes bigint,
-	OUT false_pages float8)
+CREATE FUNCTION pbfidx_estimate(rel regclass, columns text[], false_positive_rate float8 = 2e-6,
+	operator_classes text[] = '{}', OUT pages_per_range int, OUT bytes bigint, OUT false_pages float8)
 	AS 'MODULE_PATHNAME', 'pbfidx_estimate' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION pbfidx_estimate(regclass, text[], float8) IS
-	'what a pbfidx index on these columns would be: its size in bytes and the heap pages that a look-up would read in vain, from a sample of 240 pages; false_positive_rate of a range, 1e-9 to 0.5';
+COMMENT ON FUNCTION pbfidx_estimate(regclass, text[], float8, text[]) IS
+	'what a pbfidx index on these columns would be: its size in bytes and the heap pages that a look-up in all of them would read in vain, from a sample of 240 pages; false_positive_rate of a range of scalar columns, 1e-9 to 0.5; operator_classes: for each column, NULL or none: the default of its type';

@@ -61,11 +61,12 @@ DECLARE
 	half int := (cardinality(vals) + 1) / 2;
 	list text := (SELECT string_agg(format('%L::%s', x, type), ', ') FROM unnest(vals) x);
 	is_array bool := type ~ '\[\]' OR type = 'tags';
+	class text := CASE WHEN is_array THEN 'array_eq_ops' WHEN type = 'jsonb' THEN 'jsonb_eq_ops' ELSE '' END;
 BEGIN
 	EXECUTE format('CREATE TABLE tried (pad char(2500), x %s) WITH (autovacuum_enabled = off)', type);
 	ALTER TABLE tried ALTER pad SET STORAGE PLAIN;
 	PERFORM put(type, vals), put(type, vals[1:half]), put(type, '{NULL}');
-	CREATE INDEX tried_x ON tried USING pbfidx (x) WITH (pages_per_range = 1);
+	EXECUTE format('CREATE INDEX tried_x ON tried USING pbfidx (x %s) WITH (pages_per_range = 1)', class);
 	PERFORM put(type, vals[half + 1:]), put(type, '{NULL}'), put(type, vals);
 	PERFORM pbfidx_check('tried_x');
 	RETURN QUERY SELECT w.kind, count(*), count(*) FILTER (WHERE f.used), sum(f.rows), sum(f.missing), sum(f.extra)
@@ -233,7 +234,7 @@ BEGIN
 	FROM (SELECT i, repeat(i::text, 100) AS v FROM generate_series(1, 4) i) s;
 END $$;
 SELECT fill('external before', 'external'), fill('extended before', 'extended'), fill('main before', 'main'), fill('plain before', 'plain');
-CREATE INDEX stored_all ON stored USING pbfidx (x, y, j, a, n) WITH (pages_per_range = 1);
+CREATE INDEX stored_all ON stored USING pbfidx (x, y, j jsonb_eq_ops, a array_eq_ops, n) WITH (pages_per_range = 1);
 SELECT fill('external after', 'external'), fill('extended after', 'extended'), fill('main after', 'main'), fill('plain after', 'plain');
 SELECT * FROM finds('stored', 'x = repeat(''1'', 3000)', 'x = repeat(''2'', 100)', 'y = repeat(''1'', 3000)::bytea', 'y = repeat(''2'', 100)::bytea');
 SELECT * FROM finds('stored', 'j = to_jsonb(repeat(''1'', 3000))', 'j = to_jsonb(repeat(''2'', 100))', 'a = ARRAY[repeat(''1'', 3000), NULL]',

@@ -56,6 +56,13 @@
 #define pbf_owns_relation(oid) pg_class_ownercheck(oid, GetUserId())
 #endif
 
+/* Soft errors in the parser of qualified names. */
+#if PG_VERSION_NUM >= 160000
+#define pbf_qualified_name(string) stringToQualifiedNameList(string, NULL)
+#else
+#define pbf_qualified_name(string) stringToQualifiedNameList(string)
+#endif
+
 /* Workers for building an index: from 17 on the server asks for any access method. */
 #if PG_VERSION_NUM >= 170000
 #define pbf_index_workers(heap, index, info) ((info)->ii_ParallelWorkers)

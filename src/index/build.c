@@ -44,7 +44,8 @@ typedef struct BuildShared
 	int participants;
 	BlockNumber heap_blocks; /* the heap's length, fixed by the leader */
 	uint32 pages_per_range;
-	double fpr;
+	uint32 groups;
+	PbfidxGroup group[PBFIDX_MAX_GROUPS];
 	pg_atomic_uint32 next_region;
 	pg_atomic_uint32 next_block; /* of the index */
 	pg_atomic_uint32 generation;
@@ -61,7 +62,7 @@ typedef struct Build
 	Size memory; /* bytes for the keys of a region */
 	bool leader;
 	PbfidxHeapScan *scan;
-	PbfidxSlabKeys *slab;
+	PbfidxSlabKeys *slab; /* of the region being built */
 } Build;
 
 /* The upper slab of the region being built: keys of its columns, later matrices. */
@@ -71,10 +72,11 @@ typedef struct Upper
 	Size n, room;
 	Size end[PBFIDX_COLUMNS];
 	int columns; /* leaf slabs so far */
-	PbfidxMean slab_keys;
+	PbfidxMean slab_keys, range_keys;
 	double leaf_fpr; /* sum over the leaf slabs */
 	uint32 blocks;   /* 0: not decided */
 	uint8 *matrices; /* once decided */
+	bool given_up;   /* not worth its pages */
 } Upper;
 
 /* ---- upper ---- */
@@ -82,18 +84,22 @@ typedef struct Upper
 static void
 decide_upper(Build *b, Upper *u)
 {
-	u->blocks = pbfidx_upper_blocks(pbfidx_mean(&u->slab_keys), b->shared->fpr, u->leaf_fpr / u->columns);
-	if (u->blocks == 0)
-		return;
-	u->matrices = pbfidx_new_matrices(u->blocks);
-	for (int column = 0; column < u->columns; column++)
+	const PbfidxGroup *g = b->slab->group;
+
+	u->blocks = pbfidx_upper_blocks(g, pbfidx_mean(&u->range_keys), pbfidx_mean(&u->slab_keys),
+	                                u->leaf_fpr / u->columns);
+	u->given_up = u->blocks == 0;
+	if (!u->given_up)
+		u->matrices = pbfidx_new_matrices(u->blocks);
+	for (int column = 0; column < u->columns && !u->given_up; column++)
 	{
 		Size first = column > 0 ? u->end[column - 1] : 0;
 
-		pbfidx_set_column_keys(u->matrices, u->blocks, PBFIDX_UPPER, column, u->keys + first,
-		                       (uint32) (u->end[column] - first));
+		pbfidx_set_column_keys(u->matrices, u->blocks, (int) g->parts, PBFIDX_UPPER, column, u->keys + first,
+		                       u->end[column] - first);
 	}
-	pfree(u->keys);
+	if (u->keys != NULL)
+		pfree(u->keys);
 	u->keys = NULL;
 }
 
@@ -113,16 +119,23 @@ keep_upper_keys(Upper *u, const PbfidxKeySet *set)
 }
 
 static void
-add_to_upper(Build *b, Upper *u, uint32 leaf_blocks)
+add_to_upper(Build *b, Upper *u)
 {
+	const PbfidxKeySet *set = b->slab->slab;
+	double range_keys = pbfidx_mean_range_keys(b->slab);
+
+	u->given_up = u->given_up || b->slab->too_many;
+	if (u->given_up)
+		return;
 	pbfidx_add_to_mean(&u->slab_keys, pbfidx_full_slab_keys(b->slab));
-	u->leaf_fpr += pbfidx_leaf_fpr(pbfidx_mean_range_keys(b->slab), leaf_blocks);
+	pbfidx_add_to_mean(&u->range_keys, range_keys);
+	u->leaf_fpr += pbfidx_leaf_fpr(b->slab->group, range_keys, b->slab->blocks);
 	if (u->matrices != NULL)
-		pbfidx_set_column_keys(u->matrices, u->blocks, PBFIDX_UPPER, u->columns++, b->slab->slab->keys,
-		                       b->slab->slab->n);
+		pbfidx_set_column_keys(u->matrices, u->blocks, (int) b->slab->group->parts, PBFIDX_UPPER,
+		                       u->columns++, set->keys, set->n);
 	else
 	{
-		keep_upper_keys(u, b->slab->slab);
+		keep_upper_keys(u, set);
 		u->end[u->columns++] = u->n;
 		if (u->n * sizeof(uint64) > b->memory)
 			decide_upper(b, u);
@@ -140,31 +153,23 @@ write_and_publish(Build *b, PbfidxSlabId id, uint32 blocks, const uint8 *matrice
 	int used;
 	PbfidxEntry entry = {extent,
 	                     {0, 0, 0},
-	                     (float4) pbfidx_page_fill(matrices, PBFIDX_SCALAR_PARTS, &used),
+	                     (float4) pbfidx_page_fill(matrices, (int) b->slab->group->parts, &used),
 	                     (uint32) column_keys};
 
-	pbfidx_write_slab(b->index, MAIN_FORKNUM, id, a.extent, PBFIDX_SCALAR_PARTS, matrices);
+	pbfidx_write_slab(b->index, MAIN_FORKNUM, id, a.extent, (int) b->slab->group->parts, matrices);
 	pbfidx_publish(b->index, id, &entry, &a, NULL);
 }
 
-/* Returns its pages. */
-static uint32
-build_leaf(Build *b, uint32 leaf, bool with_upper)
+static void
+build_leaf(Build *b, uint32 leaf)
 {
 	PbfidxSlabId id = {PBFIDX_LEAF, leaf};
-	double range_keys, slab_keys;
-	PbfidxPlan plan;
-	uint8 *matrices;
+	const uint8 *matrices;
 
-	pbfidx_collect_slab(b->slab, b->scan, leaf, b->shared->pages_per_range, b->shared->heap_blocks, false);
-	range_keys = pbfidx_mean_range_keys(b->slab);
-	slab_keys = pbfidx_full_slab_keys(b->slab);
-	plan = pbfidx_plan(range_keys, slab_keys, b->shared->fpr, with_upper);
-	matrices = pbfidx_new_matrices(plan.leaf_blocks);
-	pbfidx_set_leaf_keys(matrices, plan.leaf_blocks, b->slab);
-	write_and_publish(b, id, plan.leaf_blocks, matrices, range_keys);
-	pfree(matrices);
-	return plan.leaf_blocks;
+	pbfidx_collect_slab(b->slab, b->scan, pbfidx_first_range(b->shared->groups, leaf),
+	                    b->shared->pages_per_range, b->shared->heap_blocks, 0, false);
+	matrices = pbfidx_slab_matrices(b->slab);
+	write_and_publish(b, id, b->slab->blocks, matrices, pbfidx_mean_range_keys(b->slab));
 }
 
 static void
@@ -174,35 +179,50 @@ report_progress(Build *b)
 	    pg_atomic_add_fetch_u64(&b->shared->done, (int64) PBFIDX_COLUMNS * b->shared->pages_per_range);
 
 	if (b->leader)
-		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, (int64) Min(done, b->shared->heap_blocks));
+		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
+		                             (int64) Min(done / b->shared->groups, b->shared->heap_blocks));
 }
 
+/* The upper of the region, if it turned out to be worth its pages. */
+static void
+finish_upper(Build *b, Upper *u, uint32 region)
+{
+	if (u->matrices == NULL && !u->given_up)
+		decide_upper(b, u);
+	if (!u->given_up)
+		write_and_publish(b, (PbfidxSlabId){PBFIDX_UPPER, region}, u->blocks, u->matrices,
+		                  pbfidx_mean(&u->slab_keys));
+	if (u->matrices != NULL)
+		pfree(u->matrices);
+	if (u->keys != NULL)
+		pfree(u->keys);
+}
+
+/* slabs: leaf slabs that the heap has in a group. */
 static void
 build_region(Build *b, uint32 region, uint32 slabs)
 {
 	uint32 first = region * PBFIDX_COLUMNS;
-	uint32 last = Min(first + PBFIDX_COLUMNS, slabs);
-	bool with_upper = last - first >= PBFIDX_UPPER_FROM_SLABS;
+	uint32 n = Min(slabs - region / b->shared->groups * PBFIDX_COLUMNS, PBFIDX_COLUMNS);
+	bool with_upper = n >= PBFIDX_UPPER_FROM_SLABS;
+	const PbfidxGroup *g = &b->shared->group[region % b->shared->groups];
 	Upper *u = palloc0(sizeof(Upper));
-	PbfidxSlabId id = {PBFIDX_UPPER, region};
 
-	for (uint32 leaf = first; leaf < last; leaf++)
+	u->slab_keys = u->range_keys = pbfidx_no_mean(g);
+	b->scan->group = (int) (region % b->shared->groups);
+	b->slab = pbfidx_new_slab_keys(g, with_upper ? PBFIDX_WANT_LEAF | PBFIDX_WANT_SLAB : PBFIDX_WANT_LEAF,
+	                               b->memory);
+	b->slab->with_upper = with_upper;
+	for (uint32 leaf = first; leaf < first + n; leaf++)
 	{
-		uint32 blocks = build_leaf(b, leaf, with_upper);
-
+		build_leaf(b, leaf);
 		if (with_upper)
-			add_to_upper(b, u, blocks);
+			add_to_upper(b, u);
 		report_progress(b);
 	}
-	if (with_upper && u->matrices == NULL)
-		decide_upper(b, u);
-	if (u->matrices != NULL)
-	{
-		write_and_publish(b, id, u->blocks, u->matrices, pbfidx_mean(&u->slab_keys));
-		pfree(u->matrices);
-	}
-	if (u->keys != NULL)
-		pfree(u->keys);
+	if (with_upper)
+		finish_upper(b, u, region);
+	pbfidx_free_slab_keys(b->slab);
 	pfree(u);
 }
 
@@ -222,21 +242,20 @@ rows_by_width(Relation heap)
 	                  (double) (MAXALIGN(SizeofHeapTupleHeader) + MAXALIGN(width) + sizeof(ItemIdData)));
 }
 
-/* Distinct keys of a heap page, from a sample of evenly spaced ones; 0 if they have none. */
+/* Distinct keys of a heap page in a group, from a sample of evenly spaced ones; 0 if they have none. */
 static double
-sample_page_keys(Build *b)
+sample_page_keys(Build *b, uint32 group)
 {
 	uint32 step = Max(1, b->shared->heap_blocks / SAMPLE_BLOCKS);
 	PbfidxKeySet *set = pbfidx_new_keyset();
-	PbfidxMean m = {0, 0};
+	PbfidxMean m = pbfidx_no_mean(&b->shared->group[group]);
 
+	b->scan->group = (int) group;
 	for (BlockNumber block = 0; block < b->shared->heap_blocks; block += step)
 	{
 		CHECK_FOR_INTERRUPTS();
 		pbfidx_clear_keyset(set);
-		pbfidx_scan_block(b->scan, block);
-		for (int i = 0; i < b->scan->n; i++)
-			pbfidx_add_key(set, b->scan->keys[i]);
+		pbfidx_scan_block(b->scan, block, pbfidx_take_into_set, set);
 		pbfidx_add_to_mean(&m, set->n);
 	}
 	pbfidx_free_keyset(set);
@@ -244,24 +263,64 @@ sample_page_keys(Build *b)
 	return pbfidx_mean(&m);
 }
 
-/* page_keys: distinct keys of a heap page, 0: not known. */
+#define VALUE_KEYS 16 /* of a multi-key column, where nothing is known yet: VACUUM corrects it */
+
+/* The groups of the columns, and distinct keys of a heap page in each for a table that is empty. */
+static void
+freeze_groups(PbfidxMeta *meta, Relation index, double rows, double *page_keys)
+{
+	int columns = IndexRelationGetNumberOfKeyAttributes(index);
+	PbfidxHasher *hashers = pbfidx_hashers(index, CurrentMemoryContext);
+
+	for (int i = 0; i < columns; i++)
+	{
+		int g = hashers[i].group;
+
+		meta->column_group[i] = (uint8) (g | (hashers[i].multikey ? PBFIDX_GROUP_MULTIKEY : 0));
+		meta->groups = Max(meta->groups, (uint32) g + 1);
+		meta->group[g] = hashers[i].multikey ? pbfidx_multikey_group(pbfidx_bits_per_key(index, i))
+		                                     : pbfidx_scalar_group(pbfidx_option_fpr(index));
+		page_keys[g] += hashers[i].multikey ? rows * VALUE_KEYS : rows;
+	}
+	if (pbfidx_uses_server_hash(hashers, columns))
+		meta->flags |= PBFIDX_SERVER_HASH;
+}
+
+/* A range holds enough keys in the group that has the fewest. */
+static uint32
+choose_pages_per_range(Relation index, const PbfidxMeta *meta, const double *page_keys)
+{
+	int wanted = pbfidx_option_pages_per_range(index);
+	double fewest = page_keys[0];
+
+	for (uint32 g = 1; g < meta->groups; g++)
+		fewest = Min(fewest, page_keys[g]);
+	if (wanted == 0)
+		wanted = (int) Min(Max(1, ceil(MIN_RANGE_KEYS / fewest)), PBFIDX_MAX_PAGES_PER_RANGE);
+	return (uint32) wanted;
+}
+
+/* b: NULL, or a build over a heap that is not empty, whose shared->group is set. */
 static PbfidxMeta *
-freeze_options(Relation heap, Relation index, double page_keys)
+freeze_options(Relation heap, Relation index, Build *b)
 {
 	PbfidxMeta *meta = palloc0(sizeof(PbfidxMeta));
-	int columns = IndexRelationGetNumberOfKeyAttributes(index);
-	int wanted = pbfidx_option_pages_per_range(index);
+	double page_keys[PBFIDX_MAX_GROUPS] = {0};
 
-	if (page_keys <= 0)
-		page_keys = rows_by_width(heap) * columns;
-	if (wanted == 0)
-		wanted = (int) Min(Max(1, ceil(MIN_RANGE_KEYS / page_keys)), PBFIDX_MAX_PAGES_PER_RANGE);
-	meta->false_positive_rate = pbfidx_option_fpr(index);
-	meta->pages_per_range = (uint32) wanted;
-	meta->column_keys = (uint32) Max(1, page_keys * wanted);
+	freeze_groups(meta, index, rows_by_width(heap), page_keys);
+	if (b != NULL)
+		memcpy(b->shared->group, meta->group, sizeof(meta->group));
+	for (uint32 g = 0; g < meta->groups && b != NULL; g++)
+	{
+		double sampled = sample_page_keys(b, g);
+
+		if (sampled > 0)
+			page_keys[g] = sampled;
+	}
+	meta->pages_per_range = choose_pages_per_range(index, meta, page_keys);
+	for (uint32 g = 0; g < meta->groups; g++)
+		meta->group[g].column_keys = (uint32) Min(Max(1, page_keys[g] * meta->pages_per_range), PG_INT32_MAX);
 	meta->server_major = PG_VERSION_NUM / 10000;
-	if (pbfidx_uses_server_hash(pbfidx_hashers(index, CurrentMemoryContext), columns))
-		meta->flags |= PBFIDX_SERVER_HASH;
 	if (RelationGetIndexPredicate(index) != NIL)
 		meta->flags |= PBFIDX_ROW_KEY;
 	return meta;
@@ -284,12 +343,13 @@ count_ranges(const BuildShared *shared)
 	return ((uint64) shared->heap_blocks + shared->pages_per_range - 1) / shared->pages_per_range;
 }
 
+/* Of all groups. */
 static uint32
 count_regions(const BuildShared *shared)
 {
 	uint64 per_region = (uint64) PBFIDX_COLUMNS * PBFIDX_COLUMNS;
 
-	return (uint32) ((count_ranges(shared) + per_region - 1) / per_region);
+	return (uint32) ((count_ranges(shared) + per_region - 1) / per_region) * shared->groups;
 }
 
 /* One process's part: regions, until there are no more. */
@@ -301,11 +361,9 @@ build_regions(Build *b)
 	uint32 region;
 
 	b->memory = (Size) maintenance_work_mem * 1024 / 2 / b->shared->participants;
-	b->slab = pbfidx_new_slab_keys(true);
 	while ((region = pg_atomic_fetch_add_u32(&b->shared->next_region, 1)) < regions)
 		build_region(b, region, slabs);
 	pg_atomic_fetch_add_u64(&b->shared->live, b->scan->live);
-	pbfidx_free_slab_keys(b->slab);
 }
 
 /* ---- parallel ---- */
@@ -428,9 +486,10 @@ pbfidx_build(Relation heap, Relation index, IndexInfo *info)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
 	index->rd_amcache = NULL; /* of another file */
 	b.scan = pbfidx_begin_heapscan(heap, index, info, RelationGetIndexPredicate(index) != NIL, PBFIDX_BUILD);
-	meta = freeze_options(heap, index, shared.heap_blocks > 0 ? sample_page_keys(&b) : 0);
+	meta = freeze_options(heap, index, shared.heap_blocks > 0 ? &b : NULL);
 	shared.pages_per_range = meta->pages_per_range;
-	shared.fpr = meta->false_positive_rate;
+	shared.groups = meta->groups;
+	memcpy(shared.group, meta->group, sizeof(shared.group));
 	pbfidx_init_metapage(index, MAIN_FORKNUM, meta);
 	for (uint32 region = 0; region < count_regions(&shared); region++)
 		pbfidx_reach_region(index, region);
@@ -458,7 +517,7 @@ void
 pbfidx_buildempty(Relation index)
 {
 	Relation heap = table_open(index->rd_index->indrelid, NoLock);
-	PbfidxMeta *meta = freeze_options(heap, index, 0);
+	PbfidxMeta *meta = freeze_options(heap, index, NULL);
 
 	pbfidx_init_metapage(index, INIT_FORKNUM, meta);
 	table_close(heap, NoLock);

@@ -48,6 +48,8 @@ claim(Blocks *b, uint32 start, uint32 blocks, const char *what)
 static void
 check_pages(Blocks *b, PbfidxSlabId id, PbfidxExtent extent)
 {
+	int parts = (int) pbfidx_group_of(pbfidx_cache(b->index), id)->parts;
+
 	for (uint32 block = 0; extent.start != 0 && block < extent.blocks; block++)
 	{
 		Buffer buffer = pbfidx_lock_slab_page(b->index, id, extent, block, BUFFER_LOCK_SHARE, NULL);
@@ -57,6 +59,10 @@ check_pages(Blocks *b, PbfidxSlabId id, PbfidxExtent extent)
 			pbfidx_corrupted(b->index,
 			                 psprintf("Block %u is not page %u of slab %u of level %d, generation %u",
 			                          extent.start + block, block, id.slab, id.level, extent.generation));
+		if (pbfidx_page_id(BufferGetPage(buffer))->parts != parts)
+			pbfidx_corrupted(b->index,
+			                 psprintf("Block %u has a matrix of %d parts instead of %d", extent.start + block,
+			                          pbfidx_page_id(BufferGetPage(buffer))->parts, parts));
 		UnlockReleaseBuffer(buffer);
 	}
 }
@@ -137,24 +143,26 @@ pbfidx_check_structure(Relation index)
 static int
 key_is_set(Relation index, PbfidxSlabId id, const PbfidxEntry *entry, uint64 key, int column)
 {
+	int parts = (int) pbfidx_group_of(pbfidx_cache(index), id)->parts;
 	PbfidxPlace place;
 	Buffer buffer;
 	int result;
 
-	pbfidx_locate(key, id.level, entry->now.blocks, PBFIDX_SCALAR_PARTS, &place);
+	pbfidx_locate(key, id.level, entry->now.blocks, parts, &place);
 	buffer = pbfidx_lock_slab_page(index, id, entry->now, place.block, BUFFER_LOCK_SHARE, NULL);
 	if (!BufferIsValid(buffer))
 		return -1;
-	result = pbfidx_test(pbfidx_matrix(BufferGetPage(buffer)), &place, PBFIDX_SCALAR_PARTS, column);
+	result = pbfidx_test(pbfidx_matrix(BufferGetPage(buffer)), &place, parts, column);
 	UnlockReleaseBuffer(buffer);
 	return result;
 }
 
 static void
-check_key(Relation index, BlockNumber block, OffsetNumber offset, uint64 key)
+check_key(Relation index, int group, BlockNumber block, OffsetNumber offset, uint64 key)
 {
-	uint32 range = block / pbfidx_cache(index)->pages_per_range;
-	PbfidxSlabId leaf_id = {PBFIDX_LEAF, range / PBFIDX_COLUMNS};
+	const PbfidxCache *cache = pbfidx_cache(index);
+	uint32 range = block / cache->pages_per_range;
+	PbfidxSlabId leaf_id = {PBFIDX_LEAF, pbfidx_leaf_of(cache->groups, (uint32) group, range)};
 	PbfidxSlabId upper_id = {PBFIDX_UPPER, leaf_id.slab / PBFIDX_COLUMNS};
 	PbfidxEntry leaf, upper, seen_leaf, seen_upper;
 	int in_leaf, in_upper;
@@ -181,6 +189,23 @@ check_key(Relation index, BlockNumber block, OffsetNumber offset, uint64 key)
 		                                 in_leaf ? "upper" : "leaf"));
 }
 
+/* Whose keys are being looked at. */
+typedef struct CheckedBlock
+{
+	Relation index;
+	int group;
+	BlockNumber block;
+} CheckedBlock;
+
+static void
+check_keys(void *arg, OffsetNumber offset, const uint64 *keys, int n)
+{
+	const CheckedBlock *c = arg;
+
+	for (int i = 0; i < n; i++)
+		check_key(c->index, c->group, c->block, offset, keys[i]);
+}
+
 void
 pbfidx_check_heap(Relation heap, Relation index)
 {
@@ -190,14 +215,12 @@ pbfidx_check_heap(Relation heap, Relation index)
 
 	for (BlockNumber block = 0; block < blocks; block++)
 	{
-		int key = 0;
-
-		CHECK_FOR_INTERRUPTS();
-		pbfidx_scan_block(scan, block);
-		for (int version = 0; version < scan->versions; version++)
+		for (scan->group = 0; scan->group < scan->groups; scan->group++)
 		{
-			for (; key < scan->ends[version]; key++)
-				check_key(index, block, scan->offsets[version], scan->keys[key]);
+			CheckedBlock c = {index, scan->group, block};
+
+			CHECK_FOR_INTERRUPTS();
+			pbfidx_scan_block(scan, block, check_keys, &c);
 		}
 	}
 	pbfidx_end_heapscan(scan);

@@ -10,6 +10,8 @@
 
 #include <math.h>
 
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/plancat.h"
@@ -23,6 +25,7 @@
 #include "index/cost.h"
 #include "index/directory.h"
 #include "index/options.h"
+#include "index/query.h"
 
 bool pbfidx_enabled = true;
 
@@ -33,34 +36,120 @@ bool pbfidx_enabled = true;
 #define PROBE_OPERATORS 20
 #define UPPER_FPR 1e-3 /* typical rate of an upper slab: leaf slabs probed in vain */
 
+/* What of an index its cost depends on. */
 typedef struct Shape
 {
-	double false_positive_rate;
+	Relation index; /* NULL: hypothetical */
 	double pages_per_range;
 } Shape;
 
-/* The frozen options; for a hypothetical index the defaults. */
 static Shape
-index_shape(IndexOptInfo *info)
+open_index(IndexOptInfo *info)
 {
-	Shape shape = {PBFIDX_DEFAULT_FPR, 1};
+	Shape shape = {NULL, 1};
 
 	if (!info->hypothetical)
 	{
-		Relation index = index_open(info->indexoid, NoLock);
-		const PbfidxCache *cache = pbfidx_cache(index);
-
-		shape = (Shape){cache->false_positive_rate, cache->pages_per_range};
-		index_close(index, NoLock);
+		shape.index = index_open(info->indexoid, NoLock);
+		shape.pages_per_range = pbfidx_cache(shape.index)->pages_per_range;
 	}
 	return shape;
 }
 
-/* Keys to look for, and whether there is a condition at all. */
-static double
-count_keys(PlannerInfo *root, IndexPath *path)
+/* The frozen group of a column; of a hypothetical index the defaults for a scalar one. */
+static PbfidxGroup
+column_group(const Shape *shape, int column, bool *multikey)
 {
-	double keys = 0;
+	const PbfidxCache *cache;
+
+	*multikey = false;
+	if (shape->index == NULL)
+		return (PbfidxGroup){.false_positive_rate = PBFIDX_DEFAULT_FPR};
+	cache = pbfidx_cache(shape->index);
+	*multikey = (cache->column_group[column] & PBFIDX_GROUP_MULTIKEY) != 0;
+	return cache->group[cache->column_group[column] & ~PBFIDX_GROUP_MULTIKEY];
+}
+
+/* ---- keys of the conditions ---- */
+
+/* What a condition costs and how well it separates. */
+typedef struct Search
+{
+	double keys; /* to probe in every slab; 0: nothing can be tested */
+	double rate; /* share of the ranges that pass by chance */
+} Search;
+
+#define UNKNOWN_QUERY_KEYS 4 /* of a multi-key condition on a parameter */
+/* Rates of so many required keys are multiplied; beyond, what is in a range for other rows' sake counts more.
+ */
+#define INDEPENDENT_KEYS 4
+
+static Search
+search_for_query(const PbfidxQuery *q, double fpr)
+{
+	Search s = {q->nrequired + q->ntested, pow(fpr, Min(q->nrequired, INDEPENDENT_KEYS))};
+	int any = 0;
+
+	for (int slot = 0; slot <= q->n && q->any; slot++)
+		any += q->any_of[slot];
+	s.keys += any;
+	if (q->any)
+		s.rate *= Min(1, any * fpr);
+	if (q->consult)
+		s.rate *= fpr;
+	return s;
+}
+
+/* A condition on a multi-key column. The query is made as the scan will make it. */
+static Search
+search_multikey(PlannerInfo *root, const Shape *shape, const IndexOptInfo *info, int column, OpExpr *op,
+                double fpr)
+{
+	Node *operand = estimate_expression_value(root, get_rightop((Expr *) op));
+	PbfidxQueryClass class;
+	PbfidxQuery *q;
+
+	if (IsA(operand, RelabelType))
+		operand = (Node *) ((RelabelType *) operand)->arg;
+	if (!IsA(operand, Const))
+		return (Search){UNKNOWN_QUERY_KEYS, fpr};
+	if (((Const *) operand)->constisnull)
+		return (Search){1, 0};
+	pbfidx_init_query_class(&class, shape->index, column, CurrentMemoryContext);
+	q = pbfidx_make_query(&class, (StrategyNumber) get_op_opfamily_strategy(op->opno, info->opfamily[column]),
+	                      ((Const *) operand)->constvalue);
+	return q == NULL ? (Search){1, 0} : search_for_query(q, fpr);
+}
+
+/* An array of n queries or values. */
+static Search
+search_array(double n, bool multikey, double fpr)
+{
+	double each = multikey ? UNKNOWN_QUERY_KEYS : 1;
+
+	return (Search){n * each, Min(1, n * fpr)};
+}
+
+static Search
+search_for_qual(PlannerInfo *root, const Shape *shape, const IndexOptInfo *info, int column, Expr *expr)
+{
+	bool multikey;
+	double fpr = column_group(shape, column, &multikey).false_positive_rate;
+
+	if (IsA(expr, NullTest) && ((NullTest *) expr)->nulltesttype == IS_NOT_NULL)
+		return (Search){0, 1};
+	if (IsA(expr, ScalarArrayOpExpr))
+		return search_array(pbf_estimate_array_length(root, (ScalarArrayOpExpr *) expr), multikey, fpr);
+	if (IsA(expr, OpExpr) && multikey)
+		return search_multikey(root, shape, info, column, (OpExpr *) expr, fpr);
+	return (Search){1, fpr};
+}
+
+/* All conditions together: keys add up, rates multiply. */
+static Search
+search_for_path(PlannerInfo *root, const Shape *shape, IndexPath *path)
+{
+	Search all = {0, 1};
 	ListCell *lc, *lc2;
 
 	foreach (lc, path->indexclauses)
@@ -69,15 +158,15 @@ count_keys(PlannerInfo *root, IndexPath *path)
 
 		foreach (lc2, clause->indexquals)
 		{
-			Expr *expr = lfirst_node(RestrictInfo, lc2)->clause;
+			Search s = search_for_qual(root, shape, path->indexinfo, clause->indexcol,
+			                           lfirst_node(RestrictInfo, lc2)->clause);
 
-			if (IsA(expr, ScalarArrayOpExpr))
-				keys += pbf_estimate_array_length(root, (ScalarArrayOpExpr *) expr);
-			else if (!(IsA(expr, NullTest) && ((NullTest *) expr)->nulltesttype == IS_NOT_NULL))
-				keys += 1;
+			all.keys += s.keys;
+			if (s.keys > 0)
+				all.rate *= s.rate;
 		}
 	}
-	return keys;
+	return all;
 }
 
 /* Of `things` equally likely ones, how many n rows are spread over. */
@@ -93,20 +182,21 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 {
 	IndexOptInfo *info = path->indexinfo;
 	RelOptInfo *rel = info->rel;
-	Shape shape = index_shape(info);
+	Shape shape = open_index(info);
 	List *quals = add_predicate_to_index_quals(info, get_quals_from_indexclauses(path->indexclauses));
 	double heap_pages = Max(rel->pages, 1), tuples = Max(rel->tuples, 1);
 	double rows = tuples * clauselist_selectivity(root, quals, rel->relid, JOIN_INNER, NULL);
-	double keys = count_keys(root, path);
+	Search search = search_for_path(root, &shape, path);
 	double ranges = ceil(heap_pages / shape.pages_per_range);
 	double slabs = ceil(ranges / PBFIDX_COLUMNS), regions = ceil(slabs / PBFIDX_COLUMNS);
-	double found_ranges =
-	    Min(ranges, spread(ranges, rows) + ranges * shape.false_positive_rate * Max(keys, 1));
+	double found_ranges = Min(ranges, spread(ranges, rows) + ranges * search.rate);
 	double found_pages = Min(heap_pages, found_ranges * shape.pages_per_range);
 	double fetched, probes, random_cost;
 	QualCost qual_cost;
 
-	if (keys == 0)
+	if (shape.index != NULL)
+		index_close(shape.index, NoLock);
+	if (search.keys == 0)
 		found_pages = heap_pages;
 	fetched = 2 * heap_pages * found_pages / (2 * heap_pages - found_pages);
 	*selectivity = Min(1, fetched / tuples);
@@ -114,7 +204,7 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 
 	/* Small tables have no upper: all leaf slabs are probed. */
 	probes =
-	    keys *
+	    search.keys *
 	    (slabs < PBFIDX_COLUMNS / 2 ? slabs : regions + Min(slabs, spread(slabs, rows) + slabs * UPPER_FPR));
 	get_tablespace_page_costs(info->reltablespace, &random_cost, NULL);
 	*pages = index_pages_fetched(probes * loop_count, info->pages, info->pages, root) / loop_count;

@@ -140,6 +140,22 @@ pbfidx_init_metapage(Relation index, ForkNumber fork, const PbfidxMeta *frozen)
 	write_new_page(index, fork, PBFIDX_METAPAGE, (Page) image.data);
 }
 
+static bool
+are_groups_sound(const PbfidxMeta *meta)
+{
+	if (meta->groups < 1 || meta->groups > PBFIDX_MAX_GROUPS)
+		return false;
+	for (uint32 i = 0; i < meta->groups; i++)
+	{
+		const PbfidxGroup *g = &meta->group[i];
+
+		if (!(g->false_positive_rate > 0 && g->false_positive_rate < 1) || !(g->bits_per_key >= 0) ||
+		    (g->parts != 8 && g->parts != 4 && g->parts != 2))
+			return false;
+	}
+	return true;
+}
+
 /* The metapage, locked and checked. */
 static Buffer
 lock_meta(Relation index, int mode)
@@ -156,8 +172,7 @@ lock_meta(Relation index, int mode)
 		        errmsg("index \"%s\" has format version %u, this extension reads version %u",
 		               RelationGetRelationName(index), meta->version, PBFIDX_VERSION),
 		        errhint("REINDEX it."));
-	if (meta->pages_per_range < 1 || meta->free_count > PBFIDX_FREE_MAX ||
-	    !(meta->false_positive_rate > 0 && meta->false_positive_rate < 1))
+	if (meta->pages_per_range < 1 || meta->free_count > PBFIDX_FREE_MAX || !are_groups_sound(meta))
 		pbfidx_corrupted(index, "The metapage holds values out of range");
 	return buffer;
 }
@@ -180,11 +195,12 @@ fill_cache(Relation index)
 
 	if (cache == NULL)
 		cache = MemoryContextAlloc(index->rd_indexcxt, sizeof(PbfidxCache));
-	cache->false_positive_rate = meta->false_positive_rate;
 	cache->pages_per_range = meta->pages_per_range;
 	cache->flags = meta->flags;
 	cache->server_major = meta->server_major;
-	cache->column_keys = meta->column_keys;
+	cache->groups = meta->groups;
+	memcpy(cache->group, meta->group, sizeof(cache->group));
+	memcpy(cache->column_group, meta->column_group, sizeof(cache->column_group));
 	memcpy(cache->direct, meta->direct, sizeof(cache->direct));
 	index->rd_amcache = cache;
 	UnlockReleaseBuffer(buffer);

@@ -17,11 +17,12 @@
 /* What is frozen in the metapage, and the directory pages known so far: in rd_amcache. */
 typedef struct PbfidxCache
 {
-	double false_positive_rate;
 	uint32 pages_per_range;
 	uint32 flags;
 	uint32 server_major;
-	uint32 column_keys;
+	uint32 groups;
+	PbfidxGroup group[PBFIDX_MAX_GROUPS];
+	uint8 column_group[INDEX_MAX_KEYS];
 	uint32 direct[PBFIDX_DIRECT];
 } PbfidxCache;
 
@@ -36,6 +37,31 @@ static inline uint32
 pbfidx_region_of(PbfidxSlabId id)
 {
 	return id.level == PBFIDX_LEAF ? id.slab / PBFIDX_COLUMNS : id.slab;
+}
+
+/* The group of a region, and of a leaf slab. */
+static inline const PbfidxGroup *
+pbfidx_group_of(const PbfidxCache *cache, PbfidxSlabId id)
+{
+	return &cache->group[pbfidx_region_of(id) % cache->groups];
+}
+
+/* The leaf slab that has a range, in a group. */
+static inline uint32
+pbfidx_leaf_of(uint32 groups, uint32 group, uint64 range)
+{
+	uint64 slab = range / PBFIDX_COLUMNS;
+
+	return (uint32) ((slab / PBFIDX_COLUMNS * groups + group) * PBFIDX_COLUMNS + slab % PBFIDX_COLUMNS);
+}
+
+/* The first range of a leaf slab. */
+static inline uint64
+pbfidx_first_range(uint32 groups, uint32 leaf)
+{
+	uint64 region = leaf / PBFIDX_COLUMNS / groups;
+
+	return (region * PBFIDX_COLUMNS + leaf % PBFIDX_COLUMNS) * PBFIDX_COLUMNS;
 }
 
 static inline PbfidxEntry *

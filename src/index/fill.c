@@ -11,6 +11,7 @@
 
 #include "compat.h"
 #include "index/fill.h"
+#include "index/size.h"
 #include "index/slab.h"
 
 /* ---- sets of keys ---- */
@@ -87,90 +88,29 @@ pbfidx_add_key(PbfidxKeySet *set, uint64 key)
 	return true;
 }
 
-/* ---- the keys of a slab ---- */
-
-PbfidxSlabKeys *
-pbfidx_new_slab_keys(bool want_slab)
-{
-	PbfidxSlabKeys *s = palloc0(sizeof(PbfidxSlabKeys));
-
-	s->room = 8192;
-	s->keys = palloc(s->room * sizeof(uint64));
-	s->range = pbfidx_new_keyset();
-	s->slab = want_slab ? pbfidx_new_keyset() : NULL;
-	return s;
-}
-
 void
-pbfidx_free_slab_keys(PbfidxSlabKeys *s)
+pbfidx_take_into_set(void *arg, OffsetNumber offset, const uint64 *keys, int n)
 {
-	pbfidx_free_keyset(s->range);
-	if (s->slab != NULL)
-		pbfidx_free_keyset(s->slab);
-	pfree(s->keys);
-	pfree(s);
+	(void) offset;
+	for (int i = 0; i < n; i++)
+		pbfidx_add_key(arg, keys[i]);
 }
 
-static void
-append_range(PbfidxSlabKeys *s)
-{
-	uint32 n = s->range->n;
-
-	while (s->n + n > s->room)
-	{
-		s->room *= 2;
-		s->keys = repalloc_huge(s->keys, (Size) s->room * sizeof(uint64));
-	}
-	memcpy(s->keys + s->n, s->range->keys, n * sizeof(uint64));
-	s->n += n;
-	for (uint32 i = 0; i < n && s->slab != NULL; i++)
-		pbfidx_add_key(s->slab, s->range->keys[i]);
-}
-
-bool
-pbfidx_collect_slab(PbfidxSlabKeys *s, PbfidxHeapScan *scan, uint32 leaf, uint32 pages_per_range,
-                    BlockNumber heap_blocks, bool delay)
-{
-	uint64 block = (uint64) leaf * PBFIDX_COLUMNS * pages_per_range;
-
-	s->n = 0;
-	s->ranges = 0;
-	if (s->slab != NULL)
-		pbfidx_clear_keyset(s->slab);
-	for (int range = 0; range < PBFIDX_COLUMNS; range++)
-	{
-		pbfidx_clear_keyset(s->range);
-		for (uint32 page = 0; page < pages_per_range && block < heap_blocks; page++, block++)
-		{
-			CHECK_FOR_INTERRUPTS();
-			if (delay)
-				pbf_vacuum_delay_point();
-			if (!pbfidx_scan_block(scan, (BlockNumber) block))
-				return false;
-			for (int i = 0; i < scan->n; i++)
-				pbfidx_add_key(s->range, scan->keys[i]);
-		}
-		append_range(s);
-		s->end[range] = s->n;
-		if (s->range->n > 0)
-			s->ranges = range + 1;
-	}
-	return true;
-}
+/* ---- means ---- */
 
 void
 pbfidx_add_to_mean(PbfidxMean *m, double keys)
 {
 	if (keys <= 0)
 		return;
-	m->sum += pow(keys, PBFIDX_MEAN_POWER);
+	m->sum += pow(keys, m->power);
 	m->n++;
 }
 
 double
 pbfidx_mean(const PbfidxMean *m)
 {
-	return m->n > 0 ? pow(m->sum / m->n, 1.0 / PBFIDX_MEAN_POWER) : 0;
+	return m->n > 0 ? pow(m->sum / m->n, 1.0 / m->power) : 0;
 }
 
 double
@@ -178,10 +118,10 @@ pbfidx_mean_range_keys(const PbfidxSlabKeys *s)
 {
 	/* The last range may be at the heap's end, and not full yet. */
 	int full = s->ranges > 1 ? s->ranges - 1 : s->ranges;
-	PbfidxMean m = {0, 0};
+	PbfidxMean m = pbfidx_no_mean(s->group);
 
 	for (int range = 0; range < full; range++)
-		pbfidx_add_to_mean(&m, s->end[range] - (range > 0 ? s->end[range - 1] : 0));
+		pbfidx_add_to_mean(&m, s->count[range]);
 	return pbfidx_mean(&m);
 }
 
@@ -190,6 +130,8 @@ pbfidx_full_slab_keys(const PbfidxSlabKeys *s)
 {
 	return s->ranges > 0 && s->slab != NULL ? (double) s->slab->n * PBFIDX_COLUMNS / s->ranges : 0;
 }
+
+/* ---- matrices ---- */
 
 uint8 *
 pbfidx_new_matrices(uint32 blocks)
@@ -220,18 +162,19 @@ set_column_rows(uint8 *matrix, int column, const uint64 *rows)
 /* One column fits the cache where all of them do not: collected there, its bits are set in the order of
  * memory. */
 static void
-set_column_in_order(uint8 *matrices, uint32 blocks, int level, int column, const uint64 *keys, uint32 n)
+set_column_in_order(uint8 *matrices, uint32 blocks, int parts, int level, int column, const uint64 *keys,
+                    Size n)
 {
 	uint64 *rows = palloc0((Size) blocks * COLUMN_WORDS * sizeof(uint64));
 
-	for (uint32 i = 0; i < n; i++)
+	for (Size i = 0; i < n; i++)
 	{
 		PbfidxPlace place;
 		uint64 *page;
 
-		pbfidx_locate(keys[i], level, blocks, PBFIDX_SCALAR_PARTS, &place);
+		pbfidx_locate(keys[i], level, blocks, parts, &place);
 		page = rows + (Size) place.block * COLUMN_WORDS;
-		for (int part = 0; part < PBFIDX_SCALAR_PARTS; part++)
+		for (int part = 0; part < parts; part++)
 			page[place.rows[part] / 64] |= UINT64CONST(1) << (place.rows[part] % 64);
 	}
 	for (uint32 block = 0; block < blocks; block++)
@@ -241,29 +184,205 @@ set_column_in_order(uint8 *matrices, uint32 blocks, int level, int column, const
 }
 
 void
-pbfidx_set_column_keys(uint8 *matrices, uint32 blocks, int level, int column, const uint64 *keys, uint32 n)
+pbfidx_set_column_keys(uint8 *matrices, uint32 blocks, int parts, int level, int column, const uint64 *keys,
+                       Size n)
 {
 	if (blocks >= SORTED_FROM_BLOCKS && n > blocks)
 	{
-		set_column_in_order(matrices, blocks, level, column, keys, n);
+		set_column_in_order(matrices, blocks, parts, level, column, keys, n);
 		return;
 	}
-	for (uint32 i = 0; i < n; i++)
+	for (Size i = 0; i < n; i++)
 	{
 		PbfidxPlace place;
 
-		pbfidx_locate(keys[i], level, blocks, PBFIDX_SCALAR_PARTS, &place);
-		pbfidx_set(matrices + (Size) place.block * PBFIDX_MATRIX_BYTES, &place, PBFIDX_SCALAR_PARTS, column);
+		pbfidx_locate(keys[i], level, blocks, parts, &place);
+		pbfidx_set(matrices + (Size) place.block * PBFIDX_MATRIX_BYTES, &place, parts, column);
 	}
 }
 
-void
-pbfidx_set_leaf_keys(uint8 *matrices, uint32 blocks, const PbfidxSlabKeys *s)
-{
-	for (int range = 0; range < s->ranges; range++)
-	{
-		uint32 first = range > 0 ? s->end[range - 1] : 0;
+/* ---- the keys of a slab ---- */
 
-		pbfidx_set_column_keys(matrices, blocks, PBFIDX_LEAF, range, s->keys + first, s->end[range] - first);
+/* Distinct keys of a range that are kept to recognise others: beyond, every column is full whatever its size.
+ */
+#define RANGE_MAX_KEYS ((uint32) PBFIDX_LEAF_MAX_BLOCKS * PBFIDX_ROWS)
+/* No upper is made for so many distinct keys of a slab: they would have less than two bits each. */
+#define SLAB_MAX_KEYS ((uint32) PBFIDX_UPPER_MAX_BLOCKS * PBFIDX_ROWS / 2)
+
+PbfidxSlabKeys *
+pbfidx_new_slab_keys(const PbfidxGroup *group, int wanted, Size memory)
+{
+	PbfidxSlabKeys *s = palloc0(sizeof(PbfidxSlabKeys));
+
+	s->group = group;
+	s->wanted = wanted;
+	s->memory = memory;
+	s->room = 8192;
+	s->keys = palloc(s->room * sizeof(uint64));
+	s->range = pbfidx_new_keyset();
+	s->slab = (wanted & PBFIDX_WANT_SLAB) ? pbfidx_new_keyset() : NULL;
+	return s;
+}
+
+static void
+drop_matrices(PbfidxSlabKeys *s)
+{
+	if (s->matrices != NULL)
+		pfree(s->matrices);
+	s->matrices = NULL;
+	s->blocks = 0;
+}
+
+void
+pbfidx_free_slab_keys(PbfidxSlabKeys *s)
+{
+	drop_matrices(s);
+	pbfidx_free_keyset(s->range);
+	if (s->slab != NULL)
+		pbfidx_free_keyset(s->slab);
+	pfree(s->keys);
+	pfree(s);
+}
+
+static void
+set_range(PbfidxSlabKeys *s, int range, const uint64 *keys, Size n)
+{
+	pbfidx_set_column_keys(s->matrices, s->blocks, (int) s->group->parts, PBFIDX_LEAF, range, keys, n);
+}
+
+/* Matrices take over from the keys. */
+static void
+make_matrices(PbfidxSlabKeys *s, uint32 blocks)
+{
+	const uint64 *keys = s->keys;
+
+	s->blocks = blocks;
+	s->matrices = pbfidx_new_matrices(blocks);
+	for (int range = 0; range < s->ranges && s->n > 0; range++)
+	{
+		set_range(s, range, keys, s->count[range]);
+		keys += s->count[range];
 	}
+	s->n = 0;
+}
+
+const uint8 *
+pbfidx_slab_matrices(PbfidxSlabKeys *s)
+{
+	if (s->matrices == NULL)
+	{
+		PbfidxPlan plan =
+		    pbfidx_plan(s->group, pbfidx_mean_range_keys(s), pbfidx_full_slab_keys(s), s->with_upper);
+
+		make_matrices(s, plan.leaf_blocks);
+	}
+	return s->matrices;
+}
+
+static void
+append_keys(PbfidxSlabKeys *s, const uint64 *keys, Size n)
+{
+	while (s->n + n > s->room)
+	{
+		s->room *= 2;
+		s->keys = repalloc_huge(s->keys, s->room * sizeof(uint64));
+	}
+	memcpy(s->keys + s->n, keys, n * sizeof(uint64));
+	s->n += n;
+}
+
+static void
+add_to_slab(PbfidxSlabKeys *s, const PbfidxKeySet *range)
+{
+	for (uint32 i = 0; i < range->n && !s->too_many; i++)
+	{
+		pbfidx_add_key(s->slab, range->keys[i]);
+		s->too_many = s->slab->n > SLAB_MAX_KEYS;
+	}
+}
+
+/* Takes over what was collected of a range, all of it or a part. */
+static void
+flush_range(PbfidxSlabKeys *s, int range)
+{
+	const PbfidxKeySet *set = s->range;
+
+	if (set->n == 0)
+		return;
+	s->ranges = range + 1;
+	s->count[range] += set->n;
+	if (s->wanted & PBFIDX_WANT_SLAB)
+		add_to_slab(s, set);
+	if (s->wanted & PBFIDX_WANT_LEAF)
+	{
+		if (s->matrices != NULL)
+			set_range(s, range, set->keys, set->n);
+		else
+		{
+			append_keys(s, set->keys, set->n);
+			if (s->n * sizeof(uint64) > s->memory)
+				pbfidx_slab_matrices(s);
+		}
+	}
+	pbfidx_clear_keyset(s->range);
+}
+
+/* Keys on their way from the heap scan into a range. */
+typedef struct RangeTaker
+{
+	PbfidxSlabKeys *s;
+	int range;
+} RangeTaker;
+
+static void
+take_into_range(void *arg, OffsetNumber offset, const uint64 *keys, int n)
+{
+	RangeTaker *taker = arg;
+
+	(void) offset;
+	for (int i = 0; i < n; i++)
+	{
+		pbfidx_add_key(taker->s->range, keys[i]);
+		if (taker->s->range->n >= RANGE_MAX_KEYS)
+			flush_range(taker->s, taker->range);
+	}
+}
+
+static void
+clear_slab_keys(PbfidxSlabKeys *s, uint32 blocks)
+{
+	s->n = 0;
+	s->ranges = 0;
+	s->too_many = false;
+	memset(s->count, 0, sizeof(s->count));
+	pbfidx_clear_keyset(s->range);
+	if (s->slab != NULL)
+		pbfidx_clear_keyset(s->slab);
+	drop_matrices(s);
+	if (blocks > 0)
+		make_matrices(s, blocks);
+}
+
+bool
+pbfidx_collect_slab(PbfidxSlabKeys *s, PbfidxHeapScan *scan, uint64 first_range, uint32 pages_per_range,
+                    BlockNumber heap_blocks, uint32 blocks, bool delay)
+{
+	uint64 block = first_range * pages_per_range;
+
+	clear_slab_keys(s, blocks);
+	for (int range = 0; range < PBFIDX_COLUMNS; range++)
+	{
+		RangeTaker taker = {s, range};
+
+		for (uint32 page = 0; page < pages_per_range && block < heap_blocks; page++, block++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			if (delay)
+				pbf_vacuum_delay_point();
+			if (!pbfidx_scan_block(scan, (BlockNumber) block, take_into_range, &taker))
+				return false;
+		}
+		flush_range(s, range);
+	}
+	return true;
 }

@@ -23,42 +23,72 @@ extern void pbfidx_free_keyset(PbfidxKeySet *set);
 /* true if the key was not there. */
 extern bool pbfidx_add_key(PbfidxKeySet *set, uint64 key);
 
-/*
- * Columns of a slab hold different numbers of keys, and the rate of a column grows with about the 6th power
- * of its keys (8 parts, filled between a third and a half). So the number that a slab is sized for is the
- * power mean: with it the mean rate is as asked.
- */
-#define PBFIDX_MEAN_POWER 6
+/* A PbfidxTakeKeys: adds the keys to the set `arg`. */
+extern void pbfidx_take_into_set(void *arg, OffsetNumber offset, const uint64 *keys, int n);
 
+/*
+ * Columns of a slab hold different numbers of keys, and the rate of a column grows with a power of its keys:
+ * with about the 6th for 8 parts that are filled between a third and a half, the 3rd for 4. So the number
+ * that a slab is sized for is the power mean: with it the mean rate is as asked.
+ */
 typedef struct PbfidxMean
 {
+	double power;
 	double sum;
 	int n;
 } PbfidxMean;
 
+static inline PbfidxMean
+pbfidx_no_mean(const PbfidxGroup *g)
+{
+	return (PbfidxMean){g->parts * 0.75, 0, 0};
+}
+
 extern void pbfidx_add_to_mean(PbfidxMean *m, double keys); /* 0 keys: no column */
 extern double pbfidx_mean(const PbfidxMean *m);
 
-/* The keys of one leaf slab, by range. */
+/* What becomes of the keys of a leaf slab. */
+typedef enum PbfidxWanted
+{
+	PBFIDX_WANT_LEAF = 1, /* matrices of the leaf slab */
+	PBFIDX_WANT_SLAB = 2  /* its distinct keys, for the upper */
+} PbfidxWanted;
+
+/*
+ * The keys of one leaf slab. They are kept range after range until all are there and the size of the slab can
+ * be chosen. If they take more than `memory` bytes, it is chosen for those that have come, and matrices take
+ * over; so they do from the start where the size is given.
+ */
 typedef struct PbfidxSlabKeys
 {
-	uint64 *keys; /* range after range */
-	uint32 n, room;
-	uint32 end[PBFIDX_COLUMNS]; /* where the keys of each range end */
-	int ranges;                 /* scanned so far */
-	PbfidxKeySet *range;        /* distinct keys of the range being scanned */
-	PbfidxKeySet *slab;         /* distinct keys of the slab; NULL: not wanted */
+	const PbfidxGroup *group;
+	int wanted;
+	Size memory;
+	bool with_upper; /* whether the region has one: the size depends on that. Set by the caller */
+	uint64 *keys;
+	Size n, room;
+	uint32 count[PBFIDX_COLUMNS]; /* keys of each range */
+	int ranges;                   /* that have keys or come before one that has */
+	PbfidxKeySet *range;          /* distinct keys of the range being scanned */
+	PbfidxKeySet *slab;           /* distinct keys of the slab */
+	bool too_many;                /* for any upper: `slab` is not complete */
+	uint32 blocks;                /* of the matrices; 0: not chosen */
+	uint8 *matrices;
 } PbfidxSlabKeys;
 
-extern PbfidxSlabKeys *pbfidx_new_slab_keys(bool want_slab);
+extern PbfidxSlabKeys *pbfidx_new_slab_keys(const PbfidxGroup *group, int wanted, Size memory);
 extern void pbfidx_free_slab_keys(PbfidxSlabKeys *s);
 
 /*
- * Scans the heap blocks of a leaf slab, up to the end of the heap. false: a rebuild that has to give up (see
+ * Scans the heap blocks of a leaf slab that begins with that range, up to the end of the heap. blocks: pages
+ * of the leaf slab, 0 to have them chosen by pbfidx_slab_matrices. false: a rebuild that has to give up (see
  * heapscan.h). Checks for interrupts; `delay`: also for the cost-based vacuum delay.
  */
-extern bool pbfidx_collect_slab(PbfidxSlabKeys *s, PbfidxHeapScan *scan, uint32 leaf, uint32 pages_per_range,
-                                BlockNumber heap_blocks, bool delay);
+extern bool pbfidx_collect_slab(PbfidxSlabKeys *s, PbfidxHeapScan *scan, uint64 first_range,
+                                uint32 pages_per_range, BlockNumber heap_blocks, uint32 blocks, bool delay);
+
+/* The matrices of the leaf slab, s->blocks of them, in memory that stays the set's. */
+extern const uint8 *pbfidx_slab_matrices(PbfidxSlabKeys *s);
 
 /* Distinct keys of a range to size the slab for; the heap's last range, which may not be full, is left out.
  */
@@ -68,8 +98,7 @@ extern double pbfidx_full_slab_keys(const PbfidxSlabKeys *s);
 
 /* Matrices of the slab's pages: blocks * PBFIDX_MATRIX_BYTES, palloc'd, zeroed. */
 extern uint8 *pbfidx_new_matrices(uint32 blocks);
-extern void pbfidx_set_leaf_keys(uint8 *matrices, uint32 blocks, const PbfidxSlabKeys *s);
-extern void pbfidx_set_column_keys(uint8 *matrices, uint32 blocks, int level, int column, const uint64 *keys,
-                                   uint32 n);
+extern void pbfidx_set_column_keys(uint8 *matrices, uint32 blocks, int parts, int level, int column,
+                                   const uint64 *keys, Size n);
 
 #endif

@@ -26,7 +26,9 @@ typedef struct InsertState
 {
 	PbfidxHasher *hashers;
 	int columns;
+	int groups;
 	bool row_key;
+	PbfidxKeyList keys;
 	MemoryContext mcxt; /* reset after every row */
 } InsertState;
 
@@ -40,6 +42,10 @@ insert_state(Relation index, IndexInfo *info)
 		state = MemoryContextAlloc(info->ii_Context, sizeof(InsertState));
 		state->hashers = pbfidx_hashers(index, info->ii_Context);
 		state->columns = IndexRelationGetNumberOfKeyAttributes(index);
+		for (int i = 0; i < state->columns; i++)
+			pbfidx_require_same_kind(index, &state->hashers[i]);
+		state->groups = (int) pbfidx_cache(index)->groups;
+		pbfidx_init_key_list(&state->keys, info->ii_Context);
 		state->row_key = (pbfidx_cache(index)->flags & PBFIDX_ROW_KEY) != 0;
 		state->mcxt = AllocSetContextCreate(info->ii_Context, "pbfidx insert", ALLOCSET_SMALL_SIZES);
 		info->ii_AmCache = state;
@@ -53,15 +59,17 @@ insert_row(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relatio
            IndexUniqueCheck unique, bool unchanged, IndexInfo *info)
 {
 	InsertState *state = insert_state(index, info);
-	uint64 keys[INDEX_MAX_KEYS + 1];
 	MemoryContext old = MemoryContextSwitchTo(state->mcxt);
-	int n;
 
 	(void) heap;
 	(void) unique;
 	(void) unchanged;
-	n = pbfidx_row_keys(state->hashers, state->columns, state->row_key, values, isnull, keys);
-	pbfidx_insert_keys(index, ItemPointerGetBlockNumber(tid), keys, n);
+	for (int group = 0; group < state->groups; group++)
+	{
+		state->keys.n = 0;
+		pbfidx_row_keys(state->hashers, state->columns, group, state->row_key, values, isnull, &state->keys);
+		pbfidx_insert_keys(index, group, ItemPointerGetBlockNumber(tid), state->keys.keys, state->keys.n);
+	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->mcxt);
 	return false;

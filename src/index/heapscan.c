@@ -42,6 +42,7 @@ pbfidx_begin_heapscan_for(Relation heap, IndexInfo *info, PbfidxHasher *hashers,
 	scan->info = info;
 	scan->hashers = hashers;
 	scan->columns = n;
+	scan->groups = pbfidx_assign_groups(hashers, n);
 	scan->row_key = row_key;
 	scan->purpose = purpose;
 	scan->strategy = GetAccessStrategy(BAS_BULKREAD);
@@ -51,16 +52,19 @@ pbfidx_begin_heapscan_for(Relation heap, IndexInfo *info, PbfidxHasher *hashers,
 	GetPerTupleExprContext(scan->estate)->ecxt_scantuple = scan->slot;
 	scan->predicate = ExecPrepareQual(info->ii_Predicate, scan->estate);
 	scan->mcxt = GetPerTupleMemoryContext(scan->estate);
-	scan->room = 1024;
-	scan->keys = palloc(scan->room * sizeof(uint64));
+	pbfidx_init_key_list(&scan->keys, CurrentMemoryContext);
 	return scan;
 }
 
 PbfidxHeapScan *
 pbfidx_begin_heapscan(Relation heap, Relation index, IndexInfo *info, bool row_key, PbfidxScanPurpose purpose)
 {
-	return pbfidx_begin_heapscan_for(heap, info, pbfidx_hashers(index, CurrentMemoryContext),
-	                                 IndexRelationGetNumberOfKeyAttributes(index), row_key, purpose);
+	int columns = IndexRelationGetNumberOfKeyAttributes(index);
+	PbfidxHasher *hashers = pbfidx_hashers(index, CurrentMemoryContext);
+
+	for (int i = 0; i < columns && purpose != PBFIDX_BUILD; i++)
+		pbfidx_require_same_kind(index, &hashers[i]);
+	return pbfidx_begin_heapscan_for(heap, info, hashers, columns, row_key, purpose);
 }
 
 void
@@ -72,11 +76,11 @@ pbfidx_end_heapscan(PbfidxHeapScan *scan)
 	/* They were of this executor state. */
 	scan->info->ii_ExpressionsState = NIL;
 	scan->info->ii_PredicateState = NULL;
-	pfree(scan->keys);
+	pfree(scan->keys.keys);
 	pfree(scan);
 }
 
-/* Whether a key of the version may be stored out of line. */
+/* Whether a value of the version that keys are wanted of may be stored out of line. */
 static bool
 has_external_key(PbfidxHeapScan *scan, HeapTuple tuple)
 {
@@ -90,6 +94,8 @@ has_external_key(PbfidxHeapScan *scan, HeapTuple tuple)
 		bool isnull;
 		Datum value;
 
+		if (scan->hashers[i].group != scan->group)
+			continue;
 		if (att <= 0 || TupleDescAttr(RelationGetDescr(scan->heap), att - 1)->attlen != -1)
 			continue;
 		value = heap_getattr(tuple, att, RelationGetDescr(scan->heap), &isnull);
@@ -99,7 +105,7 @@ has_external_key(PbfidxHeapScan *scan, HeapTuple tuple)
 	return false;
 }
 
-/* Appends the keys of one version. */
+/* Hands out the keys of one version. */
 static void
 take_keys(PbfidxHeapScan *scan, HeapTuple tuple)
 {
@@ -107,24 +113,20 @@ take_keys(PbfidxHeapScan *scan, HeapTuple tuple)
 	bool isnull[INDEX_MAX_KEYS];
 	MemoryContext old;
 
-	if (scan->n + scan->columns + 1 > scan->room)
-	{
-		scan->room = 2 * (scan->room + scan->columns);
-		scan->keys = repalloc(scan->keys, scan->room * sizeof(uint64));
-	}
+	scan->keys.n = 0;
 	MemoryContextReset(scan->mcxt);
 	old = MemoryContextSwitchTo(scan->mcxt);
 	ExecStoreHeapTuple(tuple, scan->slot, false);
 	if (scan->predicate == NULL || ExecQual(scan->predicate, GetPerTupleExprContext(scan->estate)))
 	{
 		FormIndexDatum(scan->info, scan->slot, scan->estate, values, isnull);
-		scan->n += pbfidx_row_keys(scan->hashers, scan->columns, scan->row_key, values, isnull,
-		                           scan->keys + scan->n);
-		scan->offsets[scan->versions] = ItemPointerGetOffsetNumber(&tuple->t_self);
-		scan->ends[scan->versions++] = scan->n;
+		pbfidx_row_keys(scan->hashers, scan->columns, scan->group, scan->row_key, values, isnull,
+		                &scan->keys);
 	}
 	ExecClearTuple(scan->slot);
 	MemoryContextSwitchTo(old);
+	if (scan->keys.n > 0)
+		scan->take(scan->arg, ItemPointerGetOffsetNumber(&tuple->t_self), scan->keys.keys, scan->keys.n);
 }
 
 typedef enum Version
@@ -179,7 +181,7 @@ classify(PbfidxHeapScan *scan, HeapTuple tuple, Buffer buffer)
 
 	if (state == HEAPTUPLE_DEAD)
 		return SKIP; /* its inserter aborted */
-	if (state == HEAPTUPLE_LIVE)
+	if (state == HEAPTUPLE_LIVE && scan->group == 0)
 		scan->live++;
 	if (scan->purpose == PBFIDX_REBUILD)
 		return classify_for_rebuild(scan, tuple, state, gone);
@@ -187,7 +189,7 @@ classify(PbfidxHeapScan *scan, HeapTuple tuple, Buffer buffer)
 }
 
 bool
-pbfidx_scan_block(PbfidxHeapScan *scan, BlockNumber block)
+pbfidx_scan_block(PbfidxHeapScan *scan, BlockNumber block, PbfidxTakeKeys take, void *arg)
 {
 	Buffer buffer = ReadBufferExtended(scan->heap, MAIN_FORKNUM, block, RBM_NORMAL, scan->strategy);
 	Version versions[MaxHeapTuplesPerPage + 1];
@@ -196,7 +198,8 @@ pbfidx_scan_block(PbfidxHeapScan *scan, BlockNumber block)
 	OffsetNumber last;
 	bool possible = true;
 
-	scan->n = scan->versions = 0;
+	scan->take = take;
+	scan->arg = arg;
 	tuple.t_tableOid = RelationGetRelid(scan->heap);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);

@@ -17,12 +17,17 @@ typedef enum PbfidxScanPurpose
 	PBFIDX_CHECK    /* only versions that the active snapshot sees */
 } PbfidxScanPurpose;
 
+/* Gets the keys of one row version of the block being scanned; they may not be kept. */
+typedef void (*PbfidxTakeKeys)(void *arg, OffsetNumber offset, const uint64 *keys, int n);
+
 typedef struct PbfidxHeapScan
 {
 	Relation heap;
 	IndexInfo *info;
 	PbfidxHasher *hashers;
 	int columns;
+	int groups;
+	int group; /* whose keys are wanted: the caller may change it between blocks */
 	bool row_key;
 	PbfidxScanPurpose purpose;
 	BufferAccessStrategy strategy;
@@ -34,15 +39,11 @@ typedef struct PbfidxHeapScan
 	TupleTableSlot *slot;
 	MemoryContext mcxt; /* reset for every row */
 	PGAlignedBlock page;
+	PbfidxKeyList keys;
+	PbfidxTakeKeys take;
+	void *arg;
 
-	/* what pbfidx_scan_block found */
-	uint64 *keys;
-	int n;
-	int room;
-	OffsetNumber offsets[MaxHeapTuplesPerPage]; /* of the versions that keys were taken from, */
-	int ends[MaxHeapTuplesPerPage];             /* and where the keys of each end */
-	int versions;
-	int64 live; /* live rows so far, all blocks */
+	int64 live; /* live rows so far, all blocks, counted for the first group */
 } PbfidxHeapScan;
 
 /* Ready to scan; an active snapshot is needed for expressions and predicates. */
@@ -54,10 +55,11 @@ extern PbfidxHeapScan *pbfidx_begin_heapscan_for(Relation heap, IndexInfo *info,
 extern void pbfidx_end_heapscan(PbfidxHeapScan *scan);
 
 /*
- * Leaves in scan->keys the keys of all versions on the block that some snapshot could see. A rebuild gets
- * false if a version that is not live would need its TOAST, an expression or a predicate: these may fail, and
- * a rebuild must not.
+ * Calls `take` with the keys of each version on the block that some snapshot could see. A rebuild gets false
+ * if a version that is not live would need its TOAST, an expression or a predicate: these may fail, and a
+ * rebuild must not; `take` may have been called for some versions then. It may run under the lock of the heap
+ * page, so it takes none.
  */
-extern bool pbfidx_scan_block(PbfidxHeapScan *scan, BlockNumber block);
+extern bool pbfidx_scan_block(PbfidxHeapScan *scan, BlockNumber block, PbfidxTakeKeys take, void *arg);
 
 #endif

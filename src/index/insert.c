@@ -37,6 +37,7 @@ typedef struct Target
 
 typedef struct Targets
 {
+	int parts; /* of all matrices of the group */
 	Target *list;
 	int n;
 } Targets;
@@ -54,7 +55,7 @@ add_target(Targets *targets, uint64 key, PbfidxSlabId id, PbfidxExtent extent, i
 	t->id = id;
 	t->extent = extent;
 	t->column = column;
-	pbfidx_locate(key, id.level, extent.blocks, PBFIDX_SCALAR_PARTS, &t->place);
+	pbfidx_locate(key, id.level, extent.blocks, targets->parts, &t->place);
 	t->block = extent.start + t->place.block;
 }
 
@@ -68,19 +69,20 @@ compare_targets(const void *a, const void *b)
 
 /* All places of the keys, in the order of their blocks. */
 static void
-locate_all(Targets *targets, uint32 range, const PbfidxEntry *upper, const PbfidxEntry *leaf,
-           const uint64 *keys, int n)
+locate_all(Targets *targets, uint32 leaf_number, int column, const PbfidxEntry *upper,
+           const PbfidxEntry *leaf, const uint64 *keys, int n)
 {
-	PbfidxSlabId leaf_id = {PBFIDX_LEAF, range / PBFIDX_COLUMNS};
-	PbfidxSlabId upper_id = {PBFIDX_UPPER, leaf_id.slab / PBFIDX_COLUMNS};
+	PbfidxSlabId leaf_id = {PBFIDX_LEAF, leaf_number};
+	PbfidxSlabId upper_id = {PBFIDX_UPPER, leaf_number / PBFIDX_COLUMNS};
+	int upper_column = (int) (leaf_number % PBFIDX_COLUMNS);
 
 	targets->n = 0;
 	for (int i = 0; i < n; i++)
 	{
-		add_target(targets, keys[i], leaf_id, leaf->now, range % PBFIDX_COLUMNS);
-		add_target(targets, keys[i], leaf_id, leaf->next, range % PBFIDX_COLUMNS);
-		add_target(targets, keys[i], upper_id, upper->now, leaf_id.slab % PBFIDX_COLUMNS);
-		add_target(targets, keys[i], upper_id, upper->next, leaf_id.slab % PBFIDX_COLUMNS);
+		add_target(targets, keys[i], leaf_id, leaf->now, column);
+		add_target(targets, keys[i], leaf_id, leaf->next, column);
+		add_target(targets, keys[i], upper_id, upper->now, upper_column);
+		add_target(targets, keys[i], upper_id, upper->next, upper_column);
 	}
 	qsort(targets->list, targets->n, sizeof(Target), compare_targets);
 }
@@ -112,7 +114,7 @@ drop_set_targets(Relation index, Targets *targets)
 			Target *t = &targets->list[i];
 
 			valid = valid && is_target_page(page, t);
-			if (valid && !pbfidx_test(pbfidx_matrix(page), &t->place, PBFIDX_SCALAR_PARTS, t->column))
+			if (valid && !pbfidx_test(pbfidx_matrix(page), &t->place, targets->parts, t->column))
 				targets->list[kept++] = *t;
 		}
 		UnlockReleaseBuffer(buffer);
@@ -132,12 +134,12 @@ typedef struct Delta
 
 /* Sets one target's bits and appends the bytes that changed. Inside the critical section. */
 static void
-set_target(Page page, const Target *t, Delta *delta)
+set_target(Page page, const Target *t, int parts, Delta *delta)
 {
 	uint8 *matrix = pbfidx_matrix(page);
 	uint8 bit = (uint8) (1 << (t->column % 8));
 
-	for (int i = 0; i < PBFIDX_SCALAR_PARTS; i++)
+	for (int i = 0; i < parts; i++)
 	{
 		uint8 *byte = matrix + t->place.rows[i] * PBFIDX_ROW_BYTES + t->column / 8;
 		uint16 header[2] = {(uint16) ((char *) byte - (char *) page), 1};
@@ -151,14 +153,15 @@ set_target(Page page, const Target *t, Delta *delta)
 	}
 }
 
-#define DELTA_BYTES_PER_TARGET (PBFIDX_SCALAR_PARTS * (2 * sizeof(uint16) + 1))
+#define DELTA_BYTES_PER_TARGET (PBFIDX_MAX_PARTS * (2 * sizeof(uint16) + 1))
 
 /*
  * Sets the targets first..last, which lie on the n locked pages, and logs them in one record.
  * `room`: DELTA_BYTES_PER_TARGET for each target.
  */
 static void
-set_pages(Relation index, const Target *targets, int count, const Buffer *buffers, int n, char *room)
+set_pages(Relation index, const Target *targets, int count, int parts, const Buffer *buffers, int n,
+          char *room)
 {
 	Delta deltas[MAX_LOGGED_PAGES];
 	bool logged = RelationNeedsWAL(index);
@@ -172,7 +175,7 @@ set_pages(Relation index, const Target *targets, int count, const Buffer *buffer
 		deltas[i].data = room + next * DELTA_BYTES_PER_TARGET;
 		deltas[i].length = 0;
 		for (; next < count && targets[next].block == block; next++)
-			set_target(BufferGetPage(buffers[i]), &targets[next], &deltas[i]);
+			set_target(BufferGetPage(buffers[i]), &targets[next], parts, &deltas[i]);
 		MarkBufferDirty(buffers[i]);
 	}
 	if (logged)
@@ -220,7 +223,7 @@ set_some_targets(Relation index, const Targets *targets, int first, char *room)
 		valid = valid && is_target_page(BufferGetPage(buffers[b]), &targets->list[i]);
 	}
 	if (valid)
-		set_pages(index, targets->list + first, last - first, buffers, n, room);
+		set_pages(index, targets->list + first, last - first, targets->parts, buffers, n, room);
 	for (int i = 0; i < n; i++)
 		UnlockReleaseBuffer(buffers[i]);
 	return valid ? last : -1;
@@ -250,12 +253,14 @@ set_targets(Relation index, Targets *targets)
 	return true;
 }
 
-void
-pbfidx_insert_keys(Relation index, BlockNumber heap_block, const uint64 *keys, int n)
+/* Some keys of a row, by one reading of the region's entries. */
+static void
+insert_some_keys(Relation index, int group, BlockNumber heap_block, const uint64 *keys, int n)
 {
-	uint32 range = heap_block / pbfidx_cache(index)->pages_per_range;
-	uint32 leaf_number = range / PBFIDX_COLUMNS;
-	Targets targets = {palloc(n * 4 * sizeof(Target)), 0};
+	const PbfidxCache *cache = pbfidx_cache(index);
+	uint32 range = heap_block / cache->pages_per_range;
+	uint32 leaf_number = pbfidx_leaf_of(cache->groups, (uint32) group, range);
+	Targets targets = {(int) cache->group[group].parts, palloc((Size) n * 4 * sizeof(Target)), 0};
 	PbfidxEntry leaf, upper, seen_leaf, seen_upper;
 	bool seen = false;
 
@@ -270,7 +275,7 @@ pbfidx_insert_keys(Relation index, BlockNumber heap_block, const uint64 *keys, i
 		if (seen && memcmp(&leaf, &seen_leaf, sizeof(leaf)) == 0 &&
 		    memcmp(&upper, &seen_upper, sizeof(upper)) == 0)
 			pbfidx_corrupted(index, "A page is not what the directory says");
-		locate_all(&targets, range, &upper, &leaf, keys, n);
+		locate_all(&targets, leaf_number, (int) (range % PBFIDX_COLUMNS), &upper, &leaf, keys, n);
 		if (set_targets(index, &targets))
 			break;
 		seen_leaf = leaf;
@@ -280,22 +285,45 @@ pbfidx_insert_keys(Relation index, BlockNumber heap_block, const uint64 *keys, i
 	pfree(targets.list);
 }
 
+#define KEYS_AT_A_TIME 4096 /* bounds the memory: a value may have millions of keys */
+
+void
+pbfidx_insert_keys(Relation index, int group, BlockNumber heap_block, const uint64 *keys, int n)
+{
+	for (int i = 0; i < n; i += KEYS_AT_A_TIME)
+		insert_some_keys(index, group, heap_block, keys + i, Min(n - i, KEYS_AT_A_TIME));
+}
+
 /* ---- growth ---- */
+
+/* The leaf slab of the same group that comes before another one; false: there is none. */
+static bool
+previous_leaf(const PbfidxCache *cache, uint32 leaf, uint32 *previous)
+{
+	bool first = leaf % PBFIDX_COLUMNS == 0;
+
+	if (first && leaf / PBFIDX_COLUMNS < cache->groups)
+		return false;
+	*previous = first ? leaf - (cache->groups - 1) * PBFIDX_COLUMNS - 1 : leaf - 1;
+	return true;
+}
 
 double
 pbfidx_expected_range_keys(Relation index, uint32 leaf)
 {
 	PbfidxEntry upper, neighbour;
-	PbfidxSlabId id = {PBFIDX_LEAF, leaf - 1};
-	double keys = pbfidx_cache(index)->column_keys;
+	PbfidxSlabId id = {PBFIDX_LEAF, leaf};
+	const PbfidxGroup g = *pbfidx_group_of(pbfidx_cache(index), id);
+	double keys = g.column_keys;
 	Buffer buffer;
 
-	if (leaf == 0 || !pbfidx_read_entries(index, leaf - 1, &upper, &neighbour) || neighbour.now.start == 0)
+	if (!previous_leaf(pbfidx_cache(index), leaf, &id.slab) ||
+	    !pbfidx_read_entries(index, id.slab, &upper, &neighbour) || neighbour.now.start == 0)
 		return keys;
 	buffer = pbfidx_lock_slab_page(index, id, neighbour.now, 0, BUFFER_LOCK_SHARE, NULL);
 	if (!BufferIsValid(buffer))
 		return neighbour.column_keys;
-	keys = pbfidx_page_keys(pbfidx_matrix(BufferGetPage(buffer)), PBFIDX_SCALAR_PARTS, neighbour.now.blocks);
+	keys = pbfidx_page_keys(pbfidx_matrix(BufferGetPage(buffer)), (int) g.parts, neighbour.now.blocks);
 	UnlockReleaseBuffer(buffer);
 	return keys > 0 ? keys : neighbour.column_keys;
 }
@@ -304,13 +332,14 @@ pbfidx_expected_range_keys(Relation index, uint32 leaf)
 static double
 expected_slab_keys(Relation index, uint32 region, double range_keys)
 {
+	uint32 groups = pbfidx_cache(index)->groups;
 	PbfidxRegion *previous;
 	double keys = range_keys * PBFIDX_COLUMNS;
 
-	if (region == 0)
+	if (region < groups)
 		return keys;
 	previous = palloc(sizeof(PbfidxRegion));
-	if (pbfidx_read_region(index, region - 1, previous) && previous->upper.now.start != 0)
+	if (pbfidx_read_region(index, region - groups, previous) && previous->upper.now.start != 0)
 		keys = previous->upper.column_keys;
 	pfree(previous);
 	return keys;
@@ -320,10 +349,11 @@ expected_slab_keys(Relation index, uint32 region, double range_keys)
 static void
 make_slab(Relation index, PbfidxSlabId id, uint32 blocks, double column_keys)
 {
+	int parts = (int) pbfidx_group_of(pbfidx_cache(index), id)->parts;
 	PbfidxAllocation a = pbfidx_allocate(index, blocks);
 	PbfidxEntry entry = {a.extent, {0, 0, 0}, 0, (uint32) column_keys};
 
-	pbfidx_write_slab(index, MAIN_FORKNUM, id, a.extent, PBFIDX_SCALAR_PARTS, NULL);
+	pbfidx_write_slab(index, MAIN_FORKNUM, id, a.extent, parts, NULL);
 	pbfidx_publish(index, id, &entry, &a, NULL);
 }
 
@@ -339,8 +369,8 @@ pbfidx_grow(Relation index, uint32 leaf)
 	PbfidxRegion *record = palloc(sizeof(PbfidxRegion));
 	double range_keys = pbfidx_expected_range_keys(index, leaf);
 	double slab_keys = expected_slab_keys(index, region, range_keys);
-	double fpr = pbfidx_cache(index)->false_positive_rate;
-	bool first = true;
+	PbfidxGroup g = *pbfidx_group_of(pbfidx_cache(index), leaf_id);
+	bool first = true, late = region >= pbfidx_cache(index)->groups; /* not the first region of the heap */
 	PbfidxPlan plan;
 
 	pbfidx_lock_growth(index);
@@ -350,10 +380,10 @@ pbfidx_grow(Relation index, uint32 leaf)
 	{
 		for (int i = 0; i < PBFIDX_COLUMNS; i++)
 			first = first && record->leaf[i].now.start == 0;
-		if (region > 0 && first)
-			plan = pbfidx_plan(range_keys, slab_keys, fpr, true);
+		if (late && first && record->upper.now.start == 0)
+			plan = pbfidx_plan(&g, range_keys, slab_keys, true);
 		else
-			plan = (PbfidxPlan){pbfidx_leaf_blocks(range_keys, slab_keys, fpr, record->upper.now.blocks), 0};
+			plan = (PbfidxPlan){pbfidx_leaf_blocks(&g, range_keys, slab_keys, record->upper.now.blocks), 0};
 		if (plan.upper_blocks > 0)
 			make_slab(index, upper_id, plan.upper_blocks, slab_keys);
 		make_slab(index, leaf_id, plan.leaf_blocks, range_keys);

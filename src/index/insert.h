@@ -7,10 +7,10 @@
 #include "index/directory.h"
 
 /*
- * Sets the bits of n keys of a row on that heap page, at both levels and in slabs being built, logged. Makes
- * the slabs if there are none yet. No lock held on entry or exit.
+ * Sets the bits of n keys of a row on that heap page in one group, at both levels and in slabs being built,
+ * logged. Makes the slabs if there are none yet. No lock held on entry or exit.
  */
-extern void pbfidx_insert_keys(Relation index, BlockNumber heap_block, const uint64 *keys, int n);
+extern void pbfidx_insert_keys(Relation index, int group, BlockNumber heap_block, const uint64 *keys, int n);
 
 /* Makes the leaf slab, and the upper of its region where that is due. Returns at once if another did. */
 extern void pbfidx_grow(Relation index, uint32 leaf);

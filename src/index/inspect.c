@@ -16,12 +16,14 @@
 #include "commands/defrem.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "parser/parse_coerce.h"
 #include "storage/bufmgr.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
+#include "utils/regproc.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
@@ -32,6 +34,7 @@
 #include "index/fill.h"
 #include "index/options.h"
 #include "index/rebuild.h"
+#include "index/size.h"
 #include "index/slab.h"
 
 PG_FUNCTION_INFO_V1(pbfidx_stats);
@@ -84,23 +87,25 @@ typedef struct SlabStats
 {
 	double fill;
 	double fpr;
-	double keys; /* a column */
-	int columns; /* that have bits */
+	double keys;   /* a column */
+	int columns;   /* that have bits */
+	int saturated; /* that say yes to most keys */
 } SlabStats;
 
 /* From one page of the slab, which is like the others. false: recycled in between. */
 static bool
 slab_stats(Relation index, PbfidxSlabId id, const PbfidxEntry *entry, SlabStats *s)
 {
+	int parts = (int) pbfidx_group_of(pbfidx_cache(index), id)->parts;
 	Buffer buffer = pbfidx_lock_slab_page(index, id, entry->now, 0, BUFFER_LOCK_SHARE, NULL);
 	const uint8 *matrix;
 
 	if (!BufferIsValid(buffer))
 		return false;
 	matrix = pbfidx_matrix(BufferGetPage(buffer));
-	s->fill = pbfidx_page_fill(matrix, PBFIDX_SCALAR_PARTS, &s->columns);
-	s->fpr = pbfidx_page_fpr(matrix, PBFIDX_SCALAR_PARTS);
-	s->keys = pbfidx_page_keys(matrix, PBFIDX_SCALAR_PARTS, entry->now.blocks);
+	s->fill = pbfidx_page_fill(matrix, parts, &s->columns);
+	s->fpr = pbfidx_page_fpr(matrix, parts, &s->saturated);
+	s->keys = pbfidx_page_keys(matrix, parts, entry->now.blocks);
 	UnlockReleaseBuffer(buffer);
 	return true;
 }
@@ -115,7 +120,9 @@ visit_slabs(Relation index, BlockNumber heap_blocks, SlabVisitor visit, void *ar
 	uint64 region_pages = (uint64) PBFIDX_COLUMNS * PBFIDX_COLUMNS * pbfidx_cache(index)->pages_per_range;
 	PbfidxRegion *record = palloc(sizeof(PbfidxRegion));
 
-	for (uint32 region = 0; region * region_pages < heap_blocks; region++)
+	uint32 groups = pbfidx_cache(index)->groups;
+
+	for (uint32 region = 0; region / groups * region_pages < heap_blocks; region++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!pbfidx_read_region(index, region, record))
@@ -142,28 +149,32 @@ heap_length(Relation index)
 	return blocks;
 }
 
-typedef struct IndexStats
+/* Of one group. */
+typedef struct GroupStats
 {
 	int64 slabs[2]; /* by level */
+	int64 pages;    /* of them */
 	int64 overfull;
+	int64 saturated; /* ranges */
 	double fill[2];
 	double keys;
 	double fpr_sum;   /* over ranges */
 	double ranges;    /* that have bits */
 	double upper_fpr; /* of the region being visited; 1 if it has none */
 	uint32 upper_region;
-} IndexStats;
+} GroupStats;
 
 static void
 add_slab(void *arg, Relation index, PbfidxSlabId id, const PbfidxEntry *entry, const PbfidxRegion *region)
 {
-	IndexStats *stats = arg;
+	GroupStats *stats = (GroupStats *) arg + pbfidx_region_of(id) % pbfidx_cache(index)->groups;
 	SlabStats s;
 
 	(void) region;
 	if (!slab_stats(index, id, entry, &s))
 		return;
 	stats->slabs[id.level]++;
+	stats->pages += entry->now.blocks;
 	stats->fill[id.level] += s.fill;
 	stats->overfull += pbfidx_is_overfull(index, id, entry);
 	if (id.level == PBFIDX_UPPER)
@@ -177,53 +188,87 @@ add_slab(void *arg, Relation index, PbfidxSlabId id, const PbfidxEntry *entry, c
 	stats->keys += s.keys * s.columns;
 	stats->fpr_sum += s.fpr * stats->upper_fpr * s.columns;
 	stats->ranges += s.columns;
+	stats->saturated += s.saturated;
 }
 
-#define STATS_COLUMNS 13
+/* Names of the columns of a group, as text[]. */
+static Datum
+group_columns(Relation index, uint32 group)
+{
+	int n = IndexRelationGetNumberOfKeyAttributes(index), found = 0;
+	Datum *names = palloc(n * sizeof(Datum));
 
+	for (int i = 0; i < n; i++)
+	{
+		if ((pbfidx_cache(index)->column_group[i] & ~PBFIDX_GROUP_MULTIKEY) == group)
+			names[found++] = CStringGetTextDatum(NameStr(TupleDescAttr(RelationGetDescr(index), i)->attname));
+	}
+	return PointerGetDatum(construct_array(names, found, TEXTOID, -1, false, TYPALIGN_INT));
+}
+
+#define STATS_COLUMNS 16
+
+static void
+put_stats(ReturnSetInfo *rsinfo, Relation index, BlockNumber heap_blocks, uint32 group, const GroupStats *s)
+{
+	uint32 pages_per_range = pbfidx_cache(index)->pages_per_range;
+	double fpr = s->ranges > 0 ? s->fpr_sum / s->ranges : 0;
+	int64 leaves = s->slabs[PBFIDX_LEAF], uppers = s->slabs[PBFIDX_UPPER];
+	Datum values[STATS_COLUMNS];
+	bool nulls[STATS_COLUMNS] = {false};
+	int i = 0;
+
+	values[i++] = Int64GetDatum(heap_blocks);
+	values[i++] = Int32GetDatum(pages_per_range);
+	values[i++] = Int64GetDatum(((int64) heap_blocks + pages_per_range - 1) / pages_per_range);
+	values[i++] = Int64GetDatum(leaves);
+	values[i++] = Int64GetDatum(uppers);
+	values[i++] = Int64GetDatum(RelationGetNumberOfBlocks(index));
+	values[i++] = Float8GetDatum(s->keys);
+	nulls[i] = s->keys <= 0;
+	values[i++] = Float8GetDatum(s->keys > 0 ? (double) s->pages * BLCKSZ * 8 / s->keys : 0);
+	values[i++] = Float8GetDatum(leaves > 0 ? s->fill[PBFIDX_LEAF] / leaves : 0);
+	nulls[i] = uppers == 0;
+	values[i++] = Float8GetDatum(uppers > 0 ? s->fill[PBFIDX_UPPER] / uppers : 0);
+	values[i++] = Int64GetDatum(s->overfull);
+	values[i++] = Float8GetDatum(fpr);
+	values[i++] = Float8GetDatum(fpr * s->ranges * pages_per_range);
+	values[i++] = Int32GetDatum((int32) group);
+	values[i++] = group_columns(index, group);
+	values[i++] = Int64GetDatum(s->saturated);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+/* A row for each group of columns. */
 Datum
 pbfidx_stats(PG_FUNCTION_ARGS)
 {
 	Relation index = open_for_reading(PG_GETARG_OID(0));
-	BlockNumber heap_blocks = heap_length(index), index_blocks = RelationGetNumberOfBlocks(index);
-	uint32 pages_per_range = pbfidx_cache(index)->pages_per_range;
-	IndexStats s = {.upper_fpr = 1, .upper_region = PG_UINT32_MAX};
-	TupleDesc desc;
-	Datum values[STATS_COLUMNS];
-	bool nulls[STATS_COLUMNS] = {false};
-	double fpr;
-	int i = 0;
+	BlockNumber heap_blocks = heap_length(index);
+	GroupStats stats[PBFIDX_MAX_GROUPS];
+	uint32 groups = pbfidx_cache(index)->groups;
 
-	visit_slabs(index, heap_blocks, add_slab, &s);
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE || desc->natts != STATS_COLUMNS)
-		elog(ERROR, "return type must be a row of %d columns", STATS_COLUMNS);
-	fpr = s.ranges > 0 ? s.fpr_sum / s.ranges : 0;
-	values[i++] = Int64GetDatum(heap_blocks);
-	values[i++] = Int32GetDatum(pages_per_range);
-	values[i++] = Int64GetDatum(((int64) heap_blocks + pages_per_range - 1) / pages_per_range);
-	values[i++] = Int64GetDatum(s.slabs[PBFIDX_LEAF]);
-	values[i++] = Int64GetDatum(s.slabs[PBFIDX_UPPER]);
-	values[i++] = Int64GetDatum(index_blocks);
-	values[i++] = Float8GetDatum(s.keys);
-	nulls[i] = s.keys <= 0;
-	values[i++] = Float8GetDatum(s.keys > 0 ? (double) index_blocks * BLCKSZ * 8 / s.keys : 0);
-	values[i++] = Float8GetDatum(s.slabs[PBFIDX_LEAF] > 0 ? s.fill[PBFIDX_LEAF] / s.slabs[PBFIDX_LEAF] : 0);
-	nulls[i] = s.slabs[PBFIDX_UPPER] == 0;
-	values[i++] =
-	    Float8GetDatum(s.slabs[PBFIDX_UPPER] > 0 ? s.fill[PBFIDX_UPPER] / s.slabs[PBFIDX_UPPER] : 0);
-	values[i++] = Int64GetDatum(s.overfull);
-	values[i++] = Float8GetDatum(fpr);
-	values[i++] = Float8GetDatum(fpr * s.ranges * pages_per_range);
+	InitMaterializedSRF(fcinfo, 0);
+	memset(stats, 0, sizeof(stats));
+	for (uint32 g = 0; g < groups; g++)
+	{
+		stats[g].upper_fpr = 1;
+		stats[g].upper_region = PG_UINT32_MAX;
+	}
+	visit_slabs(index, heap_blocks, add_slab, stats);
+	for (uint32 g = 0; g < groups; g++)
+		put_stats((ReturnSetInfo *) fcinfo->resultinfo, index, heap_blocks, g, &stats[g]);
 	relation_close(index, AccessShareLock);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
+	return (Datum) 0;
 }
 
-#define SLABS_COLUMNS 7
+#define SLABS_COLUMNS 8
 
 static void
 put_slab(void *arg, Relation index, PbfidxSlabId id, const PbfidxEntry *entry, const PbfidxRegion *region)
 {
 	ReturnSetInfo *rsinfo = arg;
+	uint32 groups = pbfidx_cache(index)->groups;
 	Datum values[SLABS_COLUMNS];
 	bool nulls[SLABS_COLUMNS] = {false};
 	SlabStats s;
@@ -233,12 +278,14 @@ put_slab(void *arg, Relation index, PbfidxSlabId id, const PbfidxEntry *entry, c
 	if (!slab_stats(index, id, entry, &s))
 		return;
 	values[i++] = Int32GetDatum(id.level);
-	values[i++] = Int64GetDatum(id.slab);
+	values[i++] = Int64GetDatum(id.level == PBFIDX_LEAF ? pbfidx_first_range(groups, id.slab) / PBFIDX_COLUMNS
+	                                                    : id.slab / groups);
 	values[i++] = Int64GetDatum(entry->now.start);
 	values[i++] = Int32GetDatum(entry->now.blocks);
 	values[i++] = Int32GetDatum(s.columns);
 	values[i++] = Float8GetDatum(s.fill);
 	values[i++] = Float8GetDatum(s.fpr);
+	values[i++] = Int32GetDatum((int32) (pbfidx_region_of(id) % groups));
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
@@ -317,6 +364,29 @@ pbfidx_check(PG_FUNCTION_ARGS)
 
 /* ---- maintenance ---- */
 
+/* The slabs of one group; leaf slabs first..last of the heap. */
+static int64
+resummarize_group(PbfidxRebuild *r, uint32 group, uint64 first_slab, uint64 last_slab)
+{
+	PbfidxRegion *record = palloc(sizeof(PbfidxRegion));
+	int64 rebuilt = 0;
+
+	for (uint64 slab = first_slab; slab <= last_slab; slab++)
+		rebuilt += pbfidx_rebuild_slab(
+		    r, (PbfidxSlabId){PBFIDX_LEAF, pbfidx_leaf_of(r->groups, group, slab * PBFIDX_COLUMNS)});
+	for (uint64 region = first_slab / PBFIDX_COLUMNS; region <= last_slab / PBFIDX_COLUMNS; region++)
+	{
+		PbfidxSlabId id = {PBFIDX_UPPER, (uint32) (region * r->groups + group)};
+
+		/* Uppers that are not there are VACUUM's to decide on. */
+		if (pbfidx_read_region(r->index, id.slab, record) &&
+		    (record->upper.now.start != 0 || record->upper.next.start != 0))
+			rebuilt += pbfidx_rebuild_slab(r, id);
+	}
+	pfree(record);
+	return rebuilt;
+}
+
 static int64
 resummarize(Relation heap, Relation index, int64 first_page, int64 last_page)
 {
@@ -325,19 +395,8 @@ resummarize(Relation heap, Relation index, int64 first_page, int64 last_page)
 	uint64 last = Min((uint64) last_page, (uint64) Max((int64) RelationGetNumberOfBlocks(heap) - 1, 0));
 	int64 rebuilt = 0;
 
-	for (uint64 leaf = first_page / slab_pages; leaf <= last / slab_pages; leaf++)
-		rebuilt += pbfidx_rebuild_slab(r, (PbfidxSlabId){PBFIDX_LEAF, (uint32) leaf});
-	for (uint64 region = first_page / slab_pages / PBFIDX_COLUMNS;
-	     region <= last / slab_pages / PBFIDX_COLUMNS; region++)
-	{
-		PbfidxRegion *record = palloc(sizeof(PbfidxRegion));
-
-		/* Uppers that are not there are VACUUM's to decide on. */
-		if (pbfidx_read_region(index, (uint32) region, record) &&
-		    (record->upper.now.start != 0 || record->upper.next.start != 0))
-			rebuilt += pbfidx_rebuild_slab(r, (PbfidxSlabId){PBFIDX_UPPER, (uint32) region});
-		pfree(record);
-	}
+	for (uint32 group = 0; group < r->groups; group++)
+		rebuilt += resummarize_group(r, group, first_page / slab_pages, last / slab_pages);
 	pbfidx_end_rebuild(r);
 	return rebuilt;
 }
@@ -396,67 +455,165 @@ pbfidx_resummarize(PG_FUNCTION_ARGS)
 #define SAMPLE_PAGES 240 /* consecutive ones, two slabs: they also show how alike neighbours are */
 #define MIN_RANGE_KEYS 32
 
-/* Attribute numbers and hashers of the named columns. */
-static PbfidxHasher *
-column_hashers(Relation heap, ArrayType *names, IndexInfo *info)
+/* The operator class of a column: that named, which may be NULL, else the default of its type. */
+static Oid
+column_class(const char *name, Oid type)
+{
+	Oid am = get_index_am_oid("pbfidx", false);
+	Oid class =
+	    name != NULL ? get_opclass_oid(am, pbf_qualified_name(name), false) : GetDefaultOpClass(type, am);
+
+	if (!OidIsValid(class))
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_OBJECT),
+		        errmsg("data type %s has no default operator class for access method \"pbfidx\"",
+		               format_type_be(type)),
+		        errhint("Name one in operator_classes."));
+	if (name != NULL && !IsBinaryCoercible(type, get_opclass_input_type(class)))
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+		        errmsg("operator class \"%s\" does not accept data type %s", name, format_type_be(type)));
+	return class;
+}
+
+static AttrNumber
+column_number(Relation heap, const char *name)
+{
+	AttrNumber attribute = name != NULL ? get_attnum(RelationGetRelid(heap), name) : InvalidAttrNumber;
+
+	if (attribute <= 0)
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN),
+		        errmsg("column \"%s\" of relation \"%s\" does not exist", name != NULL ? name : "NULL",
+		               RelationGetRelationName(heap)));
+	return attribute;
+}
+
+/* The elements of a text[], NULL for NULLs. */
+static char **
+text_elements(ArrayType *array, int *n)
 {
 	Datum *values;
 	bool *nulls;
-	int n;
+	char **strings;
+
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, n);
+	strings = palloc0(Max(*n, 1) * sizeof(char *));
+	for (int i = 0; i < *n; i++)
+		strings[i] = nulls[i] ? NULL : TextDatumGetCString(values[i]);
+	return strings;
+}
+
+/* What an estimate is asked for. */
+typedef struct Planned
+{
+	Relation heap;
+	IndexInfo *info; /* attribute numbers */
 	PbfidxHasher *hashers;
+	PbfidxGroup group[PBFIDX_MAX_GROUPS];
+	int columns;
+	int groups;
+} Planned;
 
-	deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &n);
-	if (n < 1 || n > INDEX_MAX_KEYS)
+static void
+plan_columns(Planned *p, ArrayType *names, ArrayType *classes, double fpr)
+{
+	int nclasses;
+	char **columns = text_elements(names, &p->columns);
+	char **class_names = text_elements(classes, &nclasses);
+
+	if (p->columns < 1 || p->columns > INDEX_MAX_KEYS)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-		        errmsg("number of columns out of range: %d", n),
+		        errmsg("number of columns out of range: %d", p->columns),
 		        errdetail("It must be between 1 and %d.", INDEX_MAX_KEYS));
-	hashers = palloc0(n * sizeof(PbfidxHasher));
-	info->ii_NumIndexAttrs = info->ii_NumIndexKeyAttrs = n;
-	for (int i = 0; i < n; i++)
+	if (nclasses > p->columns)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		        errmsg("more operator classes than columns: %d", nclasses),
+		        errdetail("There are %d columns.", p->columns));
+	p->info = makeNode(IndexInfo);
+	p->info->ii_NumIndexAttrs = p->info->ii_NumIndexKeyAttrs = p->columns;
+	p->hashers = palloc0(p->columns * sizeof(PbfidxHasher));
+	for (int i = 0; i < p->columns; i++)
 	{
-		char *name = nulls[i] ? "NULL" : TextDatumGetCString(values[i]);
-		AttrNumber attribute = nulls[i] ? InvalidAttrNumber : get_attnum(RelationGetRelid(heap), name);
-		Form_pg_attribute att;
+		AttrNumber attribute = column_number(p->heap, columns[i]);
+		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(p->heap), attribute - 1);
+		Oid class = column_class(i < nclasses ? class_names[i] : NULL, att->atttypid);
 
-		if (attribute <= 0)
-			ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN),
-			        errmsg("column \"%s\" of relation \"%s\" does not exist", name,
-			               RelationGetRelationName(heap)));
-		att = TupleDescAttr(RelationGetDescr(heap), attribute - 1);
-		info->ii_IndexAttrNumbers[i] = attribute;
-		hashers[i].column = i;
-		pbfidx_refuse_composite(att->atttypid);
-		pbf_hasher_init(&hashers[i].value, att->atttypid, att->attcollation, PBF_ENUM_BY_OID,
-		                CurrentMemoryContext);
+		p->info->ii_IndexAttrNumbers[i] = attribute;
+		pbfidx_init_class_hasher(&p->hashers[i], class, i, att->atttypid, att->attcollation,
+		                         CurrentMemoryContext);
 	}
-	return hashers;
+	p->groups = pbfidx_assign_groups(p->hashers, p->columns);
+	for (int i = 0; i < p->columns; i++)
+		p->group[p->hashers[i].group] = p->hashers[i].multikey
+		                                    ? pbfidx_multikey_group(p->hashers[i].default_bits)
+		                                    : pbfidx_scalar_group(fpr);
 }
 
 /* Distinct keys of a page to size for, and of a run of consecutive pages per page of it. */
-static void
-sample_keys(PbfidxHeapScan *scan, BlockNumber heap_blocks, double *page_keys, double *run_keys)
+typedef struct Sample
+{
+	double page_keys;
+	double run_keys;
+} Sample;
+
+static Sample
+sample_keys(PbfidxHeapScan *scan, BlockNumber heap_blocks, const PbfidxGroup *g)
 {
 	PbfidxKeySet *page = pbfidx_new_keyset(), *run = pbfidx_new_keyset();
 	BlockNumber first = heap_blocks / 3;
 	BlockNumber length = Min(heap_blocks - first, SAMPLE_PAGES);
-	PbfidxMean m = {0, 0};
+	PbfidxMean m = pbfidx_no_mean(g);
+	Sample sample;
 
 	for (BlockNumber block = first; block < first + length; block++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		pbfidx_clear_keyset(page);
-		pbfidx_scan_block(scan, block);
-		for (int i = 0; i < scan->n; i++)
-		{
-			if (pbfidx_add_key(page, scan->keys[i]))
-				pbfidx_add_key(run, scan->keys[i]);
-		}
+		pbfidx_scan_block(scan, block, pbfidx_take_into_set, page);
+		pbfidx_take_into_set(run, 0, page->keys, (int) page->n);
 		pbfidx_add_to_mean(&m, page->n);
 	}
-	*page_keys = pbfidx_mean(&m);
-	*run_keys = m.n > 0 ? (double) run->n / m.n : 0;
+	sample = (Sample){pbfidx_mean(&m), m.n > 0 ? (double) run->n / m.n : 0};
 	pbfidx_free_keyset(page);
 	pbfidx_free_keyset(run);
+	return sample;
+}
+
+/* Size, and pages read in vain by a look-up in every column. */
+typedef struct Prediction
+{
+	double pages_per_range;
+	double bytes;
+	double false_pages;
+} Prediction;
+
+static Prediction
+predict(Planned *p)
+{
+	BlockNumber heap_blocks = RelationGetNumberOfBlocks(p->heap);
+	PbfidxHeapScan *scan =
+	    pbfidx_begin_heapscan_for(p->heap, p->info, p->hashers, p->columns, false, PBFIDX_CHECK);
+	Sample samples[PBFIDX_MAX_GROUPS];
+	double fewest = INFINITY, pages = 1, all_rates = 1;
+	Prediction result;
+
+	for (scan->group = 0; scan->group < p->groups; scan->group++)
+	{
+		samples[scan->group] = sample_keys(scan, heap_blocks, &p->group[scan->group]);
+		fewest = Min(fewest, samples[scan->group].page_keys);
+	}
+	pbfidx_end_heapscan(scan);
+	result.pages_per_range = fewest > 0 ? Max(1, ceil(MIN_RANGE_KEYS / fewest)) : 1;
+	for (int g = 0; g < p->groups; g++)
+	{
+		double keys = samples[g].page_keys * result.pages_per_range, rate;
+
+		pages +=
+		    ceil(pbfidx_planned_pages(&p->group[g], ceil(heap_blocks / result.pages_per_range), keys,
+		                              samples[g].run_keys * result.pages_per_range * PBFIDX_COLUMNS, &rate));
+		all_rates *= rate;
+	}
+	result.bytes = pages * BLCKSZ;
+	result.false_pages = all_rates * heap_blocks;
+	return result;
 }
 
 #define ESTIMATE_COLUMNS 3
@@ -465,12 +622,9 @@ Datum
 pbfidx_estimate(PG_FUNCTION_ARGS)
 {
 	Oid oid = PG_GETARG_OID(0);
-	double fpr = PG_GETARG_FLOAT8(2), page_keys, run_keys, pages_per_range, rate, pages;
-	Relation heap;
-	BlockNumber heap_blocks;
-	IndexInfo *info = makeNode(IndexInfo);
-	PbfidxHasher *hashers;
-	PbfidxHeapScan *scan;
+	double fpr = PG_GETARG_FLOAT8(2);
+	Planned p = {0};
+	Prediction prediction;
 	TupleDesc desc;
 	Datum values[ESTIMATE_COLUMNS];
 	bool nulls[ESTIMATE_COLUMNS] = {false};
@@ -479,27 +633,21 @@ pbfidx_estimate(PG_FUNCTION_ARGS)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		        errmsg("false_positive_rate out of range: %g", fpr),
 		        errdetail("It must be between %g and %g.", PBFIDX_MIN_FPR, PBFIDX_MAX_FPR));
-	heap = table_open(oid, AccessShareLock);
-	if (heap->rd_rel->relkind != RELKIND_RELATION && heap->rd_rel->relkind != RELKIND_MATVIEW)
+	p.heap = table_open(oid, AccessShareLock);
+	if (p.heap->rd_rel->relkind != RELKIND_RELATION && p.heap->rd_rel->relkind != RELKIND_MATVIEW)
 		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
-		        errmsg("\"%s\" is not a table or materialized view", RelationGetRelationName(heap)),
+		        errmsg("\"%s\" is not a table or materialized view", RelationGetRelationName(p.heap)),
 		        errhint("For a partitioned table ask for one of its partitions."));
-	pbfidx_require_heap(heap);
+	pbfidx_require_heap(p.heap);
 	if (pg_class_aclcheck(oid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(heap));
-	hashers = column_hashers(heap, PG_GETARG_ARRAYTYPE_P(1), info);
-	heap_blocks = RelationGetNumberOfBlocks(heap);
-	scan = pbfidx_begin_heapscan_for(heap, info, hashers, info->ii_NumIndexAttrs, false, PBFIDX_CHECK);
-	sample_keys(scan, heap_blocks, &page_keys, &run_keys);
-	pbfidx_end_heapscan(scan);
-	pages_per_range = page_keys > 0 ? Max(1, ceil(MIN_RANGE_KEYS / page_keys)) : 1;
-	pages = pbfidx_planned_pages(ceil(heap_blocks / pages_per_range), page_keys * pages_per_range,
-	                             run_keys * pages_per_range * PBFIDX_COLUMNS, fpr, &rate);
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(p.heap));
+	plan_columns(&p, PG_GETARG_ARRAYTYPE_P(1), PG_GETARG_ARRAYTYPE_P(3), fpr);
+	prediction = predict(&p);
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE || desc->natts != ESTIMATE_COLUMNS)
 		elog(ERROR, "return type must be a row of %d columns", ESTIMATE_COLUMNS);
-	values[0] = Int32GetDatum((int32) pages_per_range);
-	values[1] = Int64GetDatum((int64) pages * BLCKSZ);
-	values[2] = Float8GetDatum(rate * heap_blocks);
-	table_close(heap, AccessShareLock);
+	values[0] = Int32GetDatum((int32) prediction.pages_per_range);
+	values[1] = Int64GetDatum((int64) prediction.bytes);
+	values[2] = Float8GetDatum(prediction.false_pages);
+	table_close(p.heap, AccessShareLock);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
 }

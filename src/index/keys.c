@@ -4,19 +4,27 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/relscan.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_opclass.h"
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/regproc.h"
+#include "utils/syscache.h"
 
+#include "index/directory.h"
 #include "index/keys.h"
+#include "index/options.h"
 
 /*
  * ALTER TYPE ... ADD ATTRIBUTE changes the hash of composite values without rewriting tables, so nothing that
  * holds them can be in an index that outlives it.
  */
-void
-pbfidx_refuse_composite(Oid type)
+static void
+refuse_composite(Oid type)
 {
 	Oid inner = getBaseType(type);
 
@@ -37,47 +45,180 @@ pbfidx_refuse_composite(Oid type)
 		        errhint("Index its fields, or an expression that makes one scalar of them."));
 }
 
+/* What the kind and the type of a column's keys follow from. */
+typedef struct ColumnClass
+{
+	const char *index; /* its name; a class alone has no values of other types */
+	Oid family;
+	Oid intype;  /* input type of the class */
+	Oid keytype; /* of what is hashed where nothing else is said: the class's storage type, if it has one */
+	Oid extract; /* extractValue, of a multi-key class */
+	Oid collation;
+} ColumnClass;
+
+/* The attributes of the index have the storage types, resolved. */
+static ColumnClass
+index_column_class(Relation index, int column)
+{
+	return (ColumnClass){.index = RelationGetRelationName(index),
+	                     .family = index->rd_opfamily[column],
+	                     .intype = index->rd_opcintype[column],
+	                     .keytype = TupleDescAttr(RelationGetDescr(index), column)->atttypid,
+	                     .extract = index_getprocid(index, column + 1, PBFIDX_EXTRACT_VALUE_PROC),
+	                     .collation = index->rd_indcollation[column]};
+}
+
+static Oid
+class_function(const ColumnClass *class, int number)
+{
+	return get_opfamily_proc(class->family, class->intype, class->intype, (int16) number);
+}
+
 /* Whether the class brings a hash function of its own; that for values of `type` then. */
 static bool
-use_own_function(PbfidxHasher *hasher, Relation index, int column, Oid type, MemoryContext mcxt)
+use_own_function(PbfidxHasher *hasher, const ColumnClass *class, Oid type, MemoryContext mcxt)
 {
-	Oid function = index_getprocid(index, column + 1, PBFIDX_HASH_PROC);
+	Oid function = class_function(class, PBFIDX_HASH_PROC);
 
 	if (!OidIsValid(function))
 		return false;
-	if (type != index->rd_opcintype[column] && get_typtype(index->rd_opcintype[column]) != TYPTYPE_PSEUDO)
-		function = get_opfamily_proc(index->rd_opfamily[column], type, type, PBFIDX_HASH_PROC);
+	if (!hasher->multikey && type != class->intype && get_typtype(class->intype) != TYPTYPE_PSEUDO)
+		function = get_opfamily_proc(class->family, type, type, PBFIDX_HASH_PROC);
 	if (!OidIsValid(function))
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_FUNCTION),
-		        errmsg("operator family of index \"%s\" has no hash function for type %s",
-		               RelationGetRelationName(index), format_type_be(type)),
+		        errmsg("operator family of index \"%s\" has no hash function for type %s", class->index,
+		               format_type_be(type)),
 		        errhint("Add it to the family as FUNCTION 1 (%s, %s).", format_type_be(type),
 		                format_type_be(type)));
+	/* GIN's support function 1 compares keys. */
+	if (get_func_rettype(function) != INT8OID)
+		ereport(
+		    ERROR, errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+		    errmsg(
+		        "support function 1 of a pbfidx operator class must be a hash function that returns bigint"),
+		    errdetail("Function %s does not.", format_procedure(function)),
+		    errhint("Leave it out, and keys are hashed by their type."));
 	hasher->own = true;
 	fmgr_info_cxt(function, &hasher->function, mcxt);
 	return true;
 }
 
-void
-pbfidx_init_hasher(PbfidxHasher *hasher, Relation index, int column, Oid type, MemoryContext mcxt)
+/* Hashing of `type`; of the class's own type if that is none. */
+static void
+init_hash(PbfidxHasher *hasher, const ColumnClass *class, Oid type, MemoryContext mcxt)
 {
-	Oid own_type = index->rd_opcintype[column];
+	Oid own_type = class->intype;
 
-	memset(hasher, 0, sizeof(*hasher));
-	hasher->column = column;
-	hasher->collation = index->rd_indcollation[column];
 	/*
 	 * The operators of the class are what counts, not what the column's type has for equality: a type that is
 	 * binary coercible to the class's is hashed as that. A polymorphic class leaves the column's own type.
 	 */
-	if (get_typtype(own_type) == TYPTYPE_PSEUDO)
-		own_type = TupleDescAttr(RelationGetDescr(index), column)->atttypid;
-	if (!OidIsValid(type) || get_typtype(type) == TYPTYPE_PSEUDO)
+	if (hasher->multikey || get_typtype(own_type) == TYPTYPE_PSEUDO)
+		own_type = class->keytype;
+	if (hasher->multikey || !OidIsValid(type) || get_typtype(type) == TYPTYPE_PSEUDO)
 		type = own_type;
-	if (use_own_function(hasher, index, column, type, mcxt))
+	if (use_own_function(hasher, class, type, mcxt))
 		return;
-	pbfidx_refuse_composite(type);
+	refuse_composite(type);
 	pbf_hasher_init(&hasher->value, type, hasher->collation, PBF_ENUM_BY_OID, mcxt);
+}
+
+static void
+init_column(PbfidxHasher *hasher, const ColumnClass *class, int column, Oid type, MemoryContext mcxt)
+{
+	memset(hasher, 0, sizeof(*hasher));
+	hasher->column = column;
+	hasher->collation = class->collation;
+	hasher->support_collation = OidIsValid(class->collation) ? class->collation : DEFAULT_COLLATION_OID;
+	hasher->multikey = OidIsValid(class->extract);
+	if (hasher->multikey)
+		hasher->default_bits = pbfidx_default_bits_per_key(class_function(class, PBFIDX_OPTIONS_PROC));
+	init_hash(hasher, class, type, mcxt);
+}
+
+void
+pbfidx_init_hasher(PbfidxHasher *hasher, Relation index, int column, Oid type, MemoryContext mcxt)
+{
+	ColumnClass class = index_column_class(index, column);
+
+	init_column(hasher, &class, column, type, mcxt);
+	/* With the options of the class, which the relation cache attaches. */
+	if (hasher->multikey)
+		fmgr_info_copy(&hasher->extract, index_getprocinfo(index, column + 1, PBFIDX_EXTRACT_VALUE_PROC),
+		               mcxt);
+}
+
+/* The storage type of a class for a column of that type, resolved as the server does it for an index. */
+static Oid
+resolved_key_type(Form_pg_opclass class, Oid type)
+{
+	if (!OidIsValid(class->opckeytype))
+		return type;
+	if (class->opckeytype == ANYELEMENTOID && class->opcintype == ANYARRAYOID)
+		return get_base_element_type(type);
+	return class->opckeytype;
+}
+
+void
+pbfidx_init_class_hasher(PbfidxHasher *hasher, Oid opclass, int column, Oid type, Oid collation,
+                         MemoryContext mcxt)
+{
+	HeapTuple tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
+	Form_pg_opclass form;
+	ColumnClass class;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for operator class %u", opclass);
+	form = (Form_pg_opclass) GETSTRUCT(tuple);
+	class = (ColumnClass){.family = form->opcfamily,
+	                      .intype = form->opcintype,
+	                      .keytype = resolved_key_type(form, type),
+	                      .collation = collation};
+	ReleaseSysCache(tuple);
+	class.extract = class_function(&class, PBFIDX_EXTRACT_VALUE_PROC);
+	init_column(hasher, &class, column, InvalidOid, mcxt);
+	if (hasher->multikey)
+		fmgr_info_cxt(class.extract, &hasher->extract, mcxt);
+}
+
+/* ---- groups ---- */
+
+int
+pbfidx_assign_groups(PbfidxHasher *hashers, int n)
+{
+	int groups = 0, scalar = -1;
+
+	for (int i = 0; i < n; i++)
+	{
+		if (hashers[i].multikey || scalar < 0)
+			hashers[i].group = groups++;
+		else
+			hashers[i].group = scalar;
+		if (!hashers[i].multikey)
+			scalar = hashers[i].group;
+	}
+	if (groups > PBFIDX_MAX_GROUPS)
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+		        errmsg("too many columns with several keys for a value in a pbfidx index"),
+		        errdetail("All scalar columns and each such column are a group; there are %d, at most %d are "
+		                  "possible.",
+		                  groups, PBFIDX_MAX_GROUPS),
+		        errhint("Use several indexes: their bitmaps are combined."));
+	return groups;
+}
+
+void
+pbfidx_require_same_kind(Relation index, const PbfidxHasher *hasher)
+{
+	bool multikey = (pbfidx_cache(index)->column_group[hasher->column] & PBFIDX_GROUP_MULTIKEY) != 0;
+
+	if (hasher->multikey == multikey)
+		return;
+	ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+	        errmsg("operator class of column %d of index \"%s\" has changed since it was built",
+	               hasher->column + 1, RelationGetRelationName(index)),
+	        errdetail("Then it had %s for a value.", multikey ? "several keys" : "one key"),
+	        errhint("REINDEX it."));
 }
 
 PbfidxHasher *
@@ -88,18 +229,42 @@ pbfidx_hashers(Relation index, MemoryContext mcxt)
 
 	for (int i = 0; i < n; i++)
 		pbfidx_init_hasher(&hashers[i], index, i, InvalidOid, mcxt);
+	pbfidx_assign_groups(hashers, n);
 	return hashers;
 }
 
+/* Support functions of operator classes count too: what they extract may change with the version. */
 bool
 pbfidx_uses_server_hash(const PbfidxHasher *hashers, int n)
 {
 	for (int i = 0; i < n; i++)
 	{
-		if (hashers[i].own || hashers[i].value.kind >= PBF_KIND_ARRAY)
+		if (hashers[i].own || hashers[i].multikey || hashers[i].value.kind >= PBF_KIND_ARRAY)
 			return true;
 	}
 	return false;
+}
+
+/* ---- keys ---- */
+
+#define FIRST_ROOM 1024
+
+void
+pbfidx_init_key_list(PbfidxKeyList *list, MemoryContext mcxt)
+{
+	list->keys = MemoryContextAlloc(mcxt, FIRST_ROOM * sizeof(uint64));
+	list->n = 0;
+	list->room = FIRST_ROOM;
+}
+
+/* Room for n more; a value has fewer keys than bytes, so that int is enough. */
+static void
+reserve(PbfidxKeyList *list, int n)
+{
+	if (n <= list->room - list->n)
+		return;
+	list->room = Max(list->n + n, list->room * 2);
+	list->keys = repalloc_huge(list->keys, (Size) list->room * sizeof(uint64));
 }
 
 uint64
@@ -115,15 +280,51 @@ pbfidx_value_key(PbfidxHasher *hasher, Datum value)
 	return pbfidx_column_key(hasher->column, hash);
 }
 
-int
-pbfidx_row_keys(PbfidxHasher *hashers, int columns, bool row_key, const Datum *values, const bool *isnull,
-                uint64 *keys)
+/* All keys of a value, by the class's extractValue. */
+static void
+extract_keys(PbfidxHasher *hasher, Datum value, PbfidxKeyList *list)
 {
-	int n = 0;
+	int32 n = 0;
+	bool *nulls = NULL;
+	Datum *entries = (Datum *) DatumGetPointer(FunctionCall3Coll(
+	    &hasher->extract, hasher->support_collation, value, PointerGetDatum(&n), PointerGetDatum(&nulls)));
 
+	if (entries == NULL || n <= 0)
+	{
+		reserve(list, 1);
+		list->keys[list->n++] = pbfidx_empty_key(hasher->column);
+		return;
+	}
+	reserve(list, n);
+	for (int32 i = 0; i < n; i++)
+		list->keys[list->n++] = nulls != NULL && nulls[i] ? pbfidx_null_item_key(hasher->column)
+		                                                  : pbfidx_value_key(hasher, entries[i]);
+}
+
+static void
+value_keys(PbfidxHasher *hasher, Datum value, bool isnull, PbfidxKeyList *list)
+{
+	if (!isnull && hasher->multikey)
+	{
+		extract_keys(hasher, value, list);
+		return;
+	}
+	reserve(list, 1);
+	list->keys[list->n++] = isnull ? pbfidx_null_key(hasher->column) : pbfidx_value_key(hasher, value);
+}
+
+void
+pbfidx_row_keys(PbfidxHasher *hashers, int columns, int group, bool row_key, const Datum *values,
+                const bool *isnull, PbfidxKeyList *list)
+{
 	for (int i = 0; i < columns; i++)
-		keys[n++] = isnull[i] ? pbfidx_null_key(i) : pbfidx_value_key(&hashers[i], values[i]);
-	if (row_key)
-		keys[n++] = PBFIDX_ROW_KEY_VALUE;
-	return n;
+	{
+		if (hashers[i].group == group)
+			value_keys(&hashers[i], values[i], isnull[i], list);
+	}
+	if (row_key && group == PBFIDX_ROW_KEY_GROUP)
+	{
+		reserve(list, 1);
+		list->keys[list->n++] = PBFIDX_ROW_KEY_VALUE;
+	}
 }

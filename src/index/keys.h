@@ -1,9 +1,11 @@
 /*
  * keys.h: from the columns of a row, or the conditions of a scan, to 64-bit keys.
  *
- * All columns share the slabs, so a key is the value's hash mixed with the number of its column. NULL has a
- * key of its own in each column. Rows of partial indexes also have the row key, which scans without any
- * condition look for.
+ * A scalar column has one key for each value, its hash. A multi-key column, of a class with GIN's support
+ * functions, has one for each of the keys that extractValue finds in the value. The hash is mixed with the
+ * number of the column. NULL, a NULL among the keys of a value, and a value without keys have keys of their
+ * own in each column. Rows of partial indexes also have the row key, which scans without any condition look
+ * for.
  */
 #ifndef PBF_INDEX_KEYS_H
 #define PBF_INDEX_KEYS_H
@@ -11,18 +13,24 @@
 #include "utils/rel.h"
 
 #include "core/position.h"
+#include "index/layout.h"
 #include "type/value.h"
 
 /* The support function of an operator class that brings a hash function of its own: (value, bigint seed) ->
  * bigint. */
 #define PBFIDX_HASH_PROC 1
-/* 2 to 6 are numbered as in GIN; 7 is for options of an operator class. */
+/* 2 to 7 are numbered as in GIN. */
+#define PBFIDX_EXTRACT_VALUE_PROC 2
+#define PBFIDX_EXTRACT_QUERY_PROC 3
+#define PBFIDX_CONSISTENT_PROC 4
+#define PBFIDX_COMPARE_PARTIAL_PROC 5 /* allowed, never called */
+#define PBFIDX_TRICONSISTENT_PROC 6
 #define PBFIDX_OPTIONS_PROC 7
 #define PBFIDX_PROCS 7
 
 #define PBFIDX_EQUAL_STRATEGY 1
 
-/* Hashes values of one column. */
+/* Makes keys of the values of one column. */
 typedef struct PbfidxHasher
 {
 	PbfHasher value; /* by the hash contract, enums by OID */
@@ -30,16 +38,43 @@ typedef struct PbfidxHasher
 	FmgrInfo function;
 	Oid collation;
 	int column; /* from 0 */
+	int group;  /* of columns that share slabs, see layout.h */
+	bool multikey;
+	/* Multi-key: */
+	FmgrInfo extract;      /* extractValue */
+	Oid support_collation; /* GIN's functions are called under this one */
+	double default_bits;   /* bits for a key if the column has no option */
 } PbfidxHasher;
 
-/* One for every column; lives in mcxt. */
+/* Keys of one row, as many as there are. */
+typedef struct PbfidxKeyList
+{
+	uint64 *keys;
+	int n;
+	int room;
+} PbfidxKeyList;
+
+extern void pbfidx_init_key_list(PbfidxKeyList *list, MemoryContext mcxt);
+
+/*
+ * One for every column, with the groups assigned; lives in mcxt. Refuses more multi-key columns than there
+ * can be groups.
+ */
 extern PbfidxHasher *pbfidx_hashers(Relation index, MemoryContext mcxt);
 /* Sets up hashing of values of another type of the column's family; InvalidOid or a pseudo-type: the column's
  * own. */
 extern void pbfidx_init_hasher(PbfidxHasher *hasher, Relation index, int column, Oid type,
                                MemoryContext mcxt);
-/* Refuses types that are or contain a composite type. */
-extern void pbfidx_refuse_composite(Oid type);
+/* The same for a column that has no index yet, of an operator class. */
+extern void pbfidx_init_class_hasher(PbfidxHasher *hasher, Oid opclass, int column, Oid type, Oid collation,
+                                     MemoryContext mcxt);
+/* Gives every column its group; returns how many groups there are. */
+extern int pbfidx_assign_groups(PbfidxHasher *hashers, int n);
+/*
+ * That the column is of the kind that it was when the index was built: support functions that were added to a
+ * class since change its keys.
+ */
+extern void pbfidx_require_same_kind(Relation index, const PbfidxHasher *hasher);
 /* Whether a hash of this index comes from a function of the server or a user. */
 extern bool pbfidx_uses_server_hash(const PbfidxHasher *hashers, int n);
 
@@ -56,12 +91,31 @@ pbfidx_null_key(int column)
 	return pbfidx_column_key(column, UINT64CONST(0x8f3c1e7b5a9d2460)) ^ UINT64CONST(0x5bf0363594e1f2a7);
 }
 
-#define PBFIDX_ROW_KEY_VALUE UINT64CONST(0x3c6ef372fe94f82b)
+/* A NULL among the keys of a value. */
+static inline uint64
+pbfidx_null_item_key(int column)
+{
+	return pbfidx_column_key(column, UINT64CONST(0x2545f4914f6cdd1d)) ^ UINT64CONST(0x9fb21c651e98df25);
+}
 
+/* A value without keys. */
+static inline uint64
+pbfidx_empty_key(int column)
+{
+	return pbfidx_column_key(column, UINT64CONST(0xda942042e4dd58b5)) ^ UINT64CONST(0x1b03738712fad5c9);
+}
+
+#define PBFIDX_ROW_KEY_VALUE UINT64CONST(0x3c6ef372fe94f82b)
+#define PBFIDX_ROW_KEY_GROUP 0
+
+/* The key of a value; in a multi-key column of one of the keys of a value. */
 extern uint64 pbfidx_value_key(PbfidxHasher *hasher, Datum value);
 
-/* The keys of a row into keys[] (room for one more than there are columns); returns how many. */
-extern int pbfidx_row_keys(PbfidxHasher *hashers, int columns, bool row_key, const Datum *values,
-                           const bool *isnull, uint64 *keys);
+/*
+ * Appends the keys of a row in one group. May leave garbage in the current context.
+ * row_key: in the group that has it.
+ */
+extern void pbfidx_row_keys(PbfidxHasher *hashers, int columns, int group, bool row_key, const Datum *values,
+                            const bool *isnull, PbfidxKeyList *list);
 
 #endif

@@ -14,6 +14,9 @@
  * - leaf: level 0: a column is a range.
  * - upper: level 1: a column is a leaf slab.
  * - region: the ranges under one upper slab: PBFIDX_COLUMNS leaf slabs of PBFIDX_COLUMNS ranges.
+ * - group: columns of the index that share slabs: all scalar columns are one group, each multi-key column is
+ * a group of its own, with its own rate and shape of matrix. The regions of the groups are interleaved: the
+ *   directory has region r of the heap for group g as number r * groups + g, and slabs are numbered by that.
  *
  * Every page has a special area that says what it is (PbfidxPageId). Generations are never reused, so that
  * whoever still holds the address of a page that now serves something else sees it.
@@ -104,9 +107,25 @@ typedef struct PbfidxFree
 } PbfidxFree;
 
 #define PBFIDX_DIRECT 256
-#define PBFIDX_INDIRECT_PAGES 128
-#define PBFIDX_FREE_MAX 600
+#define PBFIDX_INDIRECT_PAGES 588
+#define PBFIDX_FREE_MAX 512
 #define PBFIDX_POINTERS_PER_PAGE ((int) (PBFIDX_CONTENT_BYTES / sizeof(uint32)))
+
+#define PBFIDX_MAX_GROUPS 8 /* so that the directory reaches every heap page for each of them */
+
+typedef struct PbfidxGroup
+{
+	float8
+	    false_positive_rate; /* of a range, asked for; multi-key: of a range and one key, by bits_per_key */
+	float4 bits_per_key;     /* multi-key: in leaf slabs; scalar: 0, by the rate */
+	uint32 column_keys;      /* distinct keys expected in a range */
+	uint32 parts;            /* of its matrices */
+	uint32 reserved;         /* zero */
+} PbfidxGroup;
+
+StaticAssertDecl(sizeof(PbfidxGroup) == 24, "frozen format");
+
+#define PBFIDX_GROUP_MULTIKEY 0x80 /* in column_group */
 
 #define PBFIDX_SERVER_HASH 0x01 /* a column is hashed by a function of the server or of a user */
 #define PBFIDX_ROW_KEY 0x02     /* every row also has the row key: scans without conditions (partial index) */
@@ -117,12 +136,13 @@ typedef struct PbfidxMeta
 	uint32 version;
 
 	/* Frozen when the index is created. */
-	float8 false_positive_rate; /* of a range */
 	uint32 pages_per_range;
 	uint32 flags;
 	uint32 server_major; /* whose hash functions were used */
-	uint32 column_keys;  /* distinct keys expected in a range */
-	uint32 reserved[4];  /* zero */
+	uint32 groups;       /* how many */
+	PbfidxGroup group[PBFIDX_MAX_GROUPS];
+	uint8 column_group[INDEX_MAX_KEYS]; /* of each column of the index: number, PBFIDX_GROUP_MULTIKEY */
+	uint32 reserved[4];                 /* zero */
 
 	/* Changed by growth and rebuild, under the growth lock. */
 	uint32 generation; /* last one given out */
@@ -136,8 +156,8 @@ typedef struct PbfidxMeta
 StaticAssertDecl(sizeof(PbfidxMeta) <= PBFIDX_CONTENT_BYTES, "metapage");
 StaticAssertDecl(((uint64) PBFIDX_DIRECT + (uint64) PBFIDX_INDIRECT_PAGES * PBFIDX_POINTERS_PER_PAGE) *
                          PBFIDX_REGIONS_PER_PAGE * PBFIDX_COLUMNS * PBFIDX_COLUMNS >=
-                     MaxBlockNumber,
-                 "every heap page has a place in the directory");
+                     (uint64) MaxBlockNumber * PBFIDX_MAX_GROUPS,
+                 "every heap page has a place in the directory, in every group");
 
 #define PBFIDX_METAPAGE 0
 

@@ -19,6 +19,21 @@ typedef struct PbfidxOptions
 #define PBFIDX_MAX_FPR 0.5
 #define PBFIDX_MAX_PAGES_PER_RANGE 131072 /* a segment of 1 GB */
 
+/*
+ * Options of our multi-key operator classes, by support function 7. A class with an options function of its
+ * own has the default.
+ */
+typedef struct PbfidxClassOptions
+{
+	int32 vl_len_;
+	double bits_per_key;
+} PbfidxClassOptions;
+
+/* What was chosen for a multi-key column of an index. */
+extern double pbfidx_bits_per_key(Relation index, int column);
+/* The default of an operator class. */
+extern double pbfidx_default_bits_per_key(Oid options_function);
+
 extern void pbfidx_init_options(void);
 extern bytea *pbfidx_options(Datum reloptions, bool validate);
 

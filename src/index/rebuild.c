@@ -39,17 +39,16 @@ pbfidx_begin_rebuild(Relation heap, Relation index, bool delay)
 	r->heap = heap;
 	r->index = index;
 	r->pages_per_range = cache->pages_per_range;
-	r->fpr = cache->false_positive_rate;
+	r->groups = cache->groups;
+	memcpy(r->group, cache->group, sizeof(r->group));
 	r->delay = delay;
 	r->scan = pbfidx_begin_heapscan(heap, index, BuildIndexInfo(index), row_key, PBFIDX_REBUILD);
-	r->keys = pbfidx_new_slab_keys(true);
 	return r;
 }
 
 void
 pbfidx_end_rebuild(PbfidxRebuild *r)
 {
-	pbfidx_free_slab_keys(r->keys);
 	pbfidx_end_heapscan(r->scan);
 	pfree(r);
 }
@@ -58,7 +57,8 @@ bool
 pbfidx_is_overfull(Relation index, PbfidxSlabId id, const PbfidxEntry *entry)
 {
 	Buffer buffer = pbfidx_lock_slab_page(index, id, entry->now, 0, BUFFER_LOCK_SHARE, NULL);
-	double cells = pbfidx_part_rows(PBFIDX_SCALAR_PARTS);
+	int parts = (int) pbfidx_group_of(pbfidx_cache(index), id)->parts;
+	double cells = pbfidx_part_rows(parts);
 	/* One that was made empty is measured by the keys it was made for. */
 	double built = entry->built_fill > 0 ? entry->built_fill
 	                                     : -expm1(-(double) entry->column_keys / (entry->now.blocks * cells));
@@ -67,12 +67,18 @@ pbfidx_is_overfull(Relation index, PbfidxSlabId id, const PbfidxEntry *entry)
 
 	if (!BufferIsValid(buffer))
 		return false;
-	fill = pbfidx_page_fill(pbfidx_matrix(BufferGetPage(buffer)), PBFIDX_SCALAR_PARTS, &used);
+	fill = pbfidx_page_fill(pbfidx_matrix(BufferGetPage(buffer)), parts, &used);
 	UnlockReleaseBuffer(buffer);
-	return used > 0 && pow(fill / built, PBFIDX_SCALAR_PARTS) > OVERFULL_FPR;
+	return used > 0 && pow(fill / built, parts) > OVERFULL_FPR;
 }
 
 /* ---- sizes ---- */
+
+static const PbfidxGroup *
+group_of(const PbfidxRebuild *r, PbfidxSlabId id)
+{
+	return &r->group[pbfidx_region_of(id) % r->groups];
+}
 
 /* Mean distinct keys of a range of the leaf slab, from some of its ranges; 0 if they are empty, -1: give up.
  */
@@ -81,11 +87,11 @@ sample_range_keys(PbfidxRebuild *r, uint32 leaf)
 {
 	BlockNumber heap_blocks = RelationGetNumberOfBlocks(r->heap);
 	PbfidxKeySet *set = pbfidx_new_keyset();
-	PbfidxMean m = {0, 0};
+	PbfidxMean m = pbfidx_no_mean(group_of(r, (PbfidxSlabId){PBFIDX_LEAF, leaf}));
 
 	for (int i = 0; i < SAMPLED_RANGES; i++)
 	{
-		uint64 range = (uint64) leaf * PBFIDX_COLUMNS + (uint64) i * PBFIDX_COLUMNS / SAMPLED_RANGES;
+		uint64 range = pbfidx_first_range(r->groups, leaf) + (uint64) i * PBFIDX_COLUMNS / SAMPLED_RANGES;
 		uint64 block = range * r->pages_per_range;
 
 		pbfidx_clear_keyset(set);
@@ -93,13 +99,11 @@ sample_range_keys(PbfidxRebuild *r, uint32 leaf)
 		{
 			CHECK_FOR_INTERRUPTS();
 			r->heap_pages++;
-			if (!pbfidx_scan_block(r->scan, (BlockNumber) block))
+			if (!pbfidx_scan_block(r->scan, (BlockNumber) block, pbfidx_take_into_set, set))
 			{
 				pbfidx_free_keyset(set);
 				return -1;
 			}
-			for (int k = 0; k < r->scan->n; k++)
-				pbfidx_add_key(set, r->scan->keys[k]);
 		}
 		pbfidx_add_to_mean(&m, set->n);
 	}
@@ -114,12 +118,13 @@ leaf_size(PbfidxRebuild *r, uint32 leaf, const PbfidxRegion *region, double *col
 	*column_keys = sample_range_keys(r, leaf);
 	if (*column_keys < 0)
 		return 0;
-	return pbfidx_leaf_blocks(*column_keys, region->upper.column_keys, r->fpr, region->upper.now.blocks);
+	return pbfidx_leaf_blocks(group_of(r, (PbfidxSlabId){PBFIDX_LEAF, leaf}), *column_keys,
+	                          region->upper.column_keys, region->upper.now.blocks);
 }
 
 /* Mean rate of the leaf slabs of a region, for the keys they were made for. */
 static double
-mean_leaf_fpr(const PbfidxRegion *region)
+mean_leaf_fpr(const PbfidxGroup *g, const PbfidxRegion *region)
 {
 	double sum = 0;
 	int n = 0;
@@ -128,10 +133,35 @@ mean_leaf_fpr(const PbfidxRegion *region)
 	{
 		if (region->leaf[i].now.start == 0)
 			continue;
-		sum += pbfidx_leaf_fpr(region->leaf[i].column_keys, region->leaf[i].now.blocks);
+		sum += pbfidx_leaf_fpr(g, region->leaf[i].column_keys, region->leaf[i].now.blocks);
 		n++;
 	}
 	return n > 0 ? sum / n : 1;
+}
+
+/* Collects the keys of a leaf slab, if its heap pages are there; false: give up. */
+static bool
+collect(PbfidxRebuild *r, PbfidxSlabKeys *keys, uint32 leaf, uint32 blocks)
+{
+	BlockNumber heap_blocks = RelationGetNumberOfBlocks(r->heap);
+
+	r->heap_pages += (uint64) PBFIDX_COLUMNS * r->pages_per_range;
+	return pbfidx_collect_slab(keys, r->scan, pbfidx_first_range(r->groups, leaf), r->pages_per_range,
+	                           heap_blocks, blocks, r->delay) &&
+	       !keys->too_many;
+}
+
+/* Leaf slabs of the region that the heap reaches. */
+static uint32
+count_slabs(PbfidxRebuild *r, uint32 region)
+{
+	BlockNumber heap_blocks = RelationGetNumberOfBlocks(r->heap);
+	uint64 slab_pages = (uint64) PBFIDX_COLUMNS * r->pages_per_range;
+	uint64 first = pbfidx_first_range(r->groups, region * PBFIDX_COLUMNS) * r->pages_per_range;
+
+	return first >= heap_blocks
+	           ? 0
+	           : (uint32) Min((heap_blocks - first + slab_pages - 1) / slab_pages, PBFIDX_COLUMNS);
 }
 
 /*
@@ -139,23 +169,24 @@ mean_leaf_fpr(const PbfidxRegion *region)
  * levels gives: where leaf slabs came first and are large, they will not stay so.
  */
 static uint32
-upper_size(PbfidxRebuild *r, uint32 number, const PbfidxRegion *region, double *column_keys)
+upper_size(PbfidxRebuild *r, PbfidxSlabKeys *keys, uint32 number, const PbfidxRegion *region,
+           double *column_keys)
 {
-	BlockNumber heap_blocks = RelationGetNumberOfBlocks(r->heap);
-	uint64 slab_pages = (uint64) PBFIDX_COLUMNS * r->pages_per_range;
+	uint32 slabs = count_slabs(r, number);
+	double range_keys;
 	PbfidxPlan plan;
 
-	for (uint32 leaf = number * PBFIDX_COLUMNS;
-	     leaf < (number + 1) * PBFIDX_COLUMNS && leaf * slab_pages < heap_blocks; leaf++)
+	for (uint32 i = 0; i < slabs; i++)
 	{
-		r->heap_pages += slab_pages;
-		if (!pbfidx_collect_slab(r->keys, r->scan, leaf, r->pages_per_range, heap_blocks, r->delay))
+		if (!collect(r, keys, number * PBFIDX_COLUMNS + i, 0))
 			return 0;
-		if (r->keys->ranges == 0)
+		if (keys->ranges == 0)
 			continue;
-		*column_keys = pbfidx_full_slab_keys(r->keys);
-		plan = pbfidx_plan(pbfidx_mean_range_keys(r->keys), *column_keys, r->fpr, true);
-		return Max(plan.upper_blocks, pbfidx_upper_blocks(*column_keys, r->fpr, mean_leaf_fpr(region)));
+		*column_keys = pbfidx_full_slab_keys(keys);
+		range_keys = pbfidx_mean_range_keys(keys);
+		plan = pbfidx_plan(keys->group, range_keys, *column_keys, true);
+		return Max(plan.upper_blocks, pbfidx_upper_blocks(keys->group, range_keys, *column_keys,
+		                                                  mean_leaf_fpr(keys->group, region)));
 	}
 	return 0;
 }
@@ -170,7 +201,7 @@ publish_next(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry *entry, uint32 block
 
 	pbfidx_lock_growth(r->index);
 	a = pbfidx_allocate(r->index, blocks);
-	pbfidx_write_slab(r->index, MAIN_FORKNUM, id, a.extent, PBFIDX_SCALAR_PARTS, NULL);
+	pbfidx_write_slab(r->index, MAIN_FORKNUM, id, a.extent, (int) group_of(r, id)->parts, NULL);
 	entry->next = a.extent;
 	pbfidx_publish(r->index, id, entry, &a, NULL);
 	pbfidx_unlock_growth(r->index);
@@ -201,44 +232,38 @@ or_into_next(PbfidxRebuild *r, PbfidxSlabId id, PbfidxExtent next, const uint8 *
 	}
 }
 
-/* Step 3 for a leaf; false: give up. */
-static bool
-fill_leaf(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry *entry, uint8 *matrices)
+/* Step 3 for a leaf; NULL: give up. The matrices are those of `keys`. */
+static const uint8 *
+fill_leaf(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, PbfidxEntry *entry)
 {
-	BlockNumber heap_blocks = RelationGetNumberOfBlocks(r->heap);
-
-	r->heap_pages += (uint64) PBFIDX_COLUMNS * r->pages_per_range;
-	if (!pbfidx_collect_slab(r->keys, r->scan, id.slab, r->pages_per_range, heap_blocks, r->delay))
-		return false;
-	pbfidx_set_leaf_keys(matrices, entry->next.blocks, r->keys);
-	entry->column_keys = (uint32) pbfidx_mean_range_keys(r->keys);
-	return true;
+	if (!collect(r, keys, id.slab, entry->next.blocks))
+		return NULL;
+	entry->column_keys = (uint32) pbfidx_mean_range_keys(keys);
+	return pbfidx_slab_matrices(keys);
 }
 
-/* Step 3 for an upper; false: give up. */
-static bool
-fill_upper(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry *entry, uint8 *matrices)
+/* Step 3 for an upper; NULL: give up. */
+static const uint8 *
+fill_upper(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, PbfidxEntry *entry)
 {
-	BlockNumber heap_blocks = RelationGetNumberOfBlocks(r->heap);
-	uint64 slab_pages = (uint64) PBFIDX_COLUMNS * r->pages_per_range;
-	PbfidxMean m = {0, 0};
+	uint32 slabs = count_slabs(r, id.slab);
+	PbfidxMean m = pbfidx_no_mean(keys->group);
+	uint8 *matrices = pbfidx_new_matrices(entry->next.blocks);
 
-	for (int column = 0; column < PBFIDX_COLUMNS; column++)
+	for (uint32 column = 0; column < slabs; column++)
 	{
-		uint32 leaf = id.slab * PBFIDX_COLUMNS + column;
-
-		if (leaf * slab_pages >= heap_blocks)
-			break;
-		r->heap_pages += slab_pages;
-		if (!pbfidx_collect_slab(r->keys, r->scan, leaf, r->pages_per_range, heap_blocks, r->delay))
-			return false;
-		pbfidx_set_column_keys(matrices, entry->next.blocks, PBFIDX_UPPER, column, r->keys->slab->keys,
-		                       r->keys->slab->n);
-		pbfidx_add_to_mean(&m, pbfidx_full_slab_keys(r->keys));
+		if (!collect(r, keys, id.slab * PBFIDX_COLUMNS + column, 0))
+		{
+			pfree(matrices);
+			return NULL;
+		}
+		pbfidx_set_column_keys(matrices, entry->next.blocks, (int) keys->group->parts, PBFIDX_UPPER,
+		                       (int) column, keys->slab->keys, keys->slab->n);
+		pbfidx_add_to_mean(&m, pbfidx_full_slab_keys(keys));
 	}
 	if (m.n > 0)
 		entry->column_keys = (uint32) pbfidx_mean(&m);
-	return true;
+	return matrices;
 }
 
 /* Step 4; or, given up, `next` is dropped in one record. Where there is no place to note what is freed,
@@ -270,36 +295,59 @@ read_entry(PbfidxRebuild *r, PbfidxSlabId id, PbfidxRegion *region, PbfidxEntry 
 	return id.level == PBFIDX_UPPER || entry->now.start != 0;
 }
 
+/* Steps 1 and 2, unless an earlier rebuild left `next` behind; false: no size can be had. */
+static bool
+begin_next(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, const PbfidxRegion *region,
+           PbfidxEntry *entry)
+{
+	double column_keys = 0;
+	uint32 blocks;
+
+	if (entry->next.start != 0)
+		return true;
+	blocks = id.level == PBFIDX_LEAF ? leaf_size(r, id.slab, region, &column_keys)
+	                                 : upper_size(r, keys, id.slab, region, &column_keys);
+	if (blocks == 0)
+		return false;
+	publish_next(r, id, entry, blocks);
+	return true;
+}
+
+/* Steps 1 to 4, in a memory context of their own. */
+static bool
+rebuild(PbfidxRebuild *r, PbfidxSlabId id, const PbfidxRegion *region, PbfidxEntry entry)
+{
+	bool leaf = id.level == PBFIDX_LEAF;
+	PbfidxSlabKeys *keys = pbfidx_new_slab_keys(group_of(r, id), leaf ? PBFIDX_WANT_LEAF : PBFIDX_WANT_SLAB,
+	                                            (Size) maintenance_work_mem * 1024);
+	const uint8 *matrices;
+	int used;
+
+	r->scan->group = (int) (pbfidx_region_of(id) % r->groups);
+	if (!begin_next(r, keys, id, region, &entry))
+		return false;
+	matrices = leaf ? fill_leaf(r, keys, id, &entry) : fill_upper(r, keys, id, &entry);
+	if (matrices != NULL)
+	{
+		or_into_next(r, id, entry.next, matrices);
+		entry.built_fill = (float4) pbfidx_page_fill(matrices, (int) keys->group->parts, &used);
+	}
+	return finish(r, id, &entry, matrices != NULL);
+}
+
 bool
 pbfidx_rebuild_slab(PbfidxRebuild *r, PbfidxSlabId id)
 {
+	MemoryContext mcxt =
+	    AllocSetContextCreate(CurrentMemoryContext, "pbfidx rebuild", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(mcxt);
 	PbfidxRegion *region = palloc(sizeof(PbfidxRegion));
 	PbfidxEntry entry;
-	double column_keys = 0;
-	uint8 *matrices;
-	uint32 blocks;
-	int used;
-	bool done;
+	bool done = read_entry(r, id, region, &entry) &&
+	            (entry.now.start == 0 || pbfidx_can_free(r->index, entry.now)) &&
+	            rebuild(r, id, region, entry);
 
-	if (!read_entry(r, id, region, &entry) || (entry.now.start != 0 && !pbfidx_can_free(r->index, entry.now)))
-		return false;
-	if (entry.next.start == 0)
-	{
-		blocks = id.level == PBFIDX_LEAF ? leaf_size(r, id.slab, region, &column_keys)
-		                                 : upper_size(r, id.slab, region, &column_keys);
-		if (blocks == 0)
-			return false;
-		publish_next(r, id, &entry, blocks);
-	}
-	matrices = pbfidx_new_matrices(entry.next.blocks);
-	done = id.level == PBFIDX_LEAF ? fill_leaf(r, id, &entry, matrices) : fill_upper(r, id, &entry, matrices);
-	if (done)
-	{
-		or_into_next(r, id, entry.next, matrices);
-		entry.built_fill = (float4) pbfidx_page_fill(matrices, PBFIDX_SCALAR_PARTS, &used);
-	}
-	done = finish(r, id, &entry, done);
-	pfree(matrices);
-	pfree(region);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(mcxt);
 	return done;
 }

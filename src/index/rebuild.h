@@ -12,9 +12,9 @@ typedef struct PbfidxRebuild
 	Relation heap;
 	Relation index;
 	uint32 pages_per_range;
-	double fpr;
+	uint32 groups;
+	PbfidxGroup group[PBFIDX_MAX_GROUPS];
 	PbfidxHeapScan *scan;
-	PbfidxSlabKeys *keys;
 	uint64 heap_pages; /* read so far: the price */
 	bool delay;        /* within VACUUM: pay for cost-based delay */
 } PbfidxRebuild;

@@ -1,13 +1,17 @@
 /*
  * scan.c: which ranges may hold a row that meets all conditions.
  *
- * A condition is a set of keys of one column: one for `=`, several for `= ANY`, the NULL key for IS NULL. A
- * range survives if each condition has a key that the range may contain. For every region:
+ * A condition is a set of keys of one column, one of which the row must have: one key for `=`, several for
+ * `= ANY`, the NULL key for IS NULL. A multi-key condition (query.h) becomes a condition for each key that it
+ * requires, one for keys of which any will do, and where that does not say all, a condition on which its
+ * consistent function is consulted. So does one of `operator ANY`, with a query for each element. A range
+ * survives if no condition rules it out. For every region, and every group of columns that has conditions:
  *
  * 1. Read its record. (After the snapshot was taken, and anew in every call: see src/README.md.)
  * 2. Probe every key in the upper slab, if there is one: a mask of leaf slabs for each key. A slab survives
- * if it is in a mask of each condition.
- * 3. Probe, in each leaf slab that survives, the keys whose mask has it. OR within, AND between conditions.
+ * if no condition rules it out.
+ * 3. Probe, in each leaf slab that survives, the keys whose mask has it, condition after condition, so that
+ * later ones look only at slabs that are left.
  * 4. Return the heap pages of the ranges that survive.
  *
  * A probe is one page, and on it one row a part. Pages are pinned and rows prefetched in batches, so that
@@ -31,6 +35,7 @@
 #include "compat.h"
 #include "index/directory.h"
 #include "index/keys.h"
+#include "index/query.h"
 #include "index/scan.h"
 #include "index/slab.h"
 
@@ -38,36 +43,46 @@
 #define BATCH 16
 #define LOCAL_BATCH 8
 
-/* Keys first..first + n - 1 of the scan, one of which the row must have. */
+/* Keys first..first + n - 1 of the scan: without queries, one of them the row must have; with queries, the
+ * slots of each, one after the other, and one of the queries must be met. */
 typedef struct Condition
 {
+	int group;
 	int first;
 	int n;
+	PbfidxQuery **queries;
+	int nqueries;
 } Condition;
 
-/* How values of one scan key are hashed; kept while its type stays the same. */
+/* How values of one scan key become keys; kept while its type stays the same. */
 typedef struct KeyHasher
 {
 	Oid type;
 	bool ready;
-	PbfidxHasher hasher;
+	PbfidxHasher hasher;     /* scalar */
+	PbfidxQueryClass *class; /* multi-key */
 } KeyHasher;
 
 typedef struct PbfidxScan
 {
 	uint64 *keys;
+	bool *probed; /* whether the masks of the key are needed at all */
 	int nkeys;
+	int room;
 	Condition *conditions;
 	int nconditions;
+	int conditions_room;
 	bool impossible;     /* a condition that no row meets */
 	bool all_ranges;     /* nothing to look for, or an index whose hashes cannot be trusted */
 	MemoryContext mcxt;  /* of the keys; reset by rescan */
+	MemoryContext temp;  /* reset after every call of a consistent function */
 	KeyHasher *hashers;  /* one a scan key, */
 	MemoryContext owner; /* whose memory is here */
 
 	/* while a region is looked at */
 	PbfidxRegion *region;
-	PbfidxMask *key_masks; /* leaf slabs that may have each key */
+	PbfidxMask *key_masks;   /* leaf slabs that may have each key */
+	PbfidxMask *range_masks; /* of one leaf slab, ranges that may have each key of a condition */
 	PbfidxMask any[PBFIDX_COLUMNS];
 } PbfidxScan;
 
@@ -90,6 +105,7 @@ pbfidx_beginscan(Relation index, int nkeys, int norderbys)
 	PbfidxScan *so = palloc0(sizeof(PbfidxScan));
 
 	so->mcxt = AllocSetContextCreate(CurrentMemoryContext, "pbfidx scan", ALLOCSET_SMALL_SIZES);
+	so->temp = AllocSetContextCreate(CurrentMemoryContext, "pbfidx consistent", ALLOCSET_SMALL_SIZES);
 	so->region = palloc(sizeof(PbfidxRegion));
 	so->hashers = palloc0(Max(nkeys, 1) * sizeof(KeyHasher));
 	so->owner = CurrentMemoryContext;
@@ -113,6 +129,7 @@ pbfidx_endscan(IndexScanDesc scan)
 	PbfidxScan *so = scan->opaque;
 
 	MemoryContextDelete(so->mcxt);
+	MemoryContextDelete(so->temp);
 	pfree(so->region);
 	pfree(so->hashers);
 	pfree(so);
@@ -144,12 +161,54 @@ sort_unique(PbfidxScan *so, Condition *c)
 }
 
 static void
-reserve_keys(PbfidxScan *so, int n)
+add_key(PbfidxScan *so, uint64 key, bool probed)
 {
-	Size bytes = (so->nkeys + n) * sizeof(uint64);
-
-	so->keys = so->keys == NULL ? palloc(bytes) : repalloc(so->keys, bytes);
+	if (so->nkeys == so->room)
+	{
+		so->room = Max(64, so->room * 2);
+		so->keys = so->keys == NULL ? palloc(so->room * sizeof(uint64))
+		                            : repalloc_huge(so->keys, so->room * sizeof(uint64));
+		so->probed = so->probed == NULL ? palloc(so->room * sizeof(bool))
+		                                : repalloc_huge(so->probed, so->room * sizeof(bool));
+	}
+	so->probed[so->nkeys] = probed;
+	so->keys[so->nkeys++] = key;
 }
+
+/* A new condition, on keys to be added. */
+static Condition *
+begin_condition(PbfidxScan *so, int group)
+{
+	if (so->nconditions == so->conditions_room)
+	{
+		so->conditions_room = Max(16, so->conditions_room * 2);
+		so->conditions = so->conditions == NULL
+		                     ? palloc(so->conditions_room * sizeof(Condition))
+		                     : repalloc_huge(so->conditions, so->conditions_room * sizeof(Condition));
+	}
+	so->conditions[so->nconditions] = (Condition){.group = group, .first = so->nkeys};
+	return &so->conditions[so->nconditions++];
+}
+
+/* All keys since begin_condition are its. */
+static void
+end_condition(PbfidxScan *so, Condition *c)
+{
+	c->n = so->nkeys - c->first;
+	if (c->nqueries == 0)
+		sort_unique(so, c);
+}
+
+static void
+add_single_key(PbfidxScan *so, int group, uint64 key)
+{
+	Condition *c = begin_condition(so, group);
+
+	add_key(so, key, true);
+	end_condition(so, c);
+}
+
+/* ---- conditions on scalar columns ---- */
 
 static PbfidxHasher *
 key_hasher(KeyHasher *kept, Relation index, int column, Oid type, MemoryContext mcxt)
@@ -158,58 +217,177 @@ key_hasher(KeyHasher *kept, Relation index, int column, Oid type, MemoryContext 
 	{
 		kept->ready = false;
 		pbfidx_init_hasher(&kept->hasher, index, column, type, mcxt);
+		pbfidx_require_same_kind(index, &kept->hasher);
 		kept->type = type;
 		kept->ready = true;
 	}
 	return &kept->hasher;
 }
 
-/* The keys of one scan key, appended. */
+/* The elements of an array that are not NULL. */
+static Datum *
+array_elements(Datum argument, Oid *type, int *n)
+{
+	ArrayType *array = DatumGetArrayTypeP(argument);
+	int16 typlen;
+	bool typbyval, *nulls;
+	char typalign;
+	Datum *elements;
+	int all, kept = 0;
+
+	*type = ARR_ELEMTYPE(array);
+	get_typlenbyvalalign(*type, &typlen, &typbyval, &typalign);
+	deconstruct_array(array, *type, typlen, typbyval, typalign, &elements, &nulls, &all);
+	for (int i = 0; i < all; i++)
+	{
+		if (!nulls[i])
+			elements[kept++] = elements[i];
+	}
+	*n = kept;
+	return elements;
+}
+
+static void
+add_scalar_condition(PbfidxScan *so, Relation index, int group, ScanKey key, KeyHasher *kept)
+{
+	int column = key->sk_attno - 1;
+	Condition *c = begin_condition(so, group);
+	Datum *values = &key->sk_argument;
+	Oid type = key->sk_subtype;
+	PbfidxHasher *hasher;
+	int n = 1;
+
+	if (key->sk_flags & SK_SEARCHARRAY)
+		values = array_elements(key->sk_argument, &type, &n);
+	hasher = key_hasher(kept, index, column, type, so->owner);
+	for (int i = 0; i < n; i++)
+		add_key(so, pbfidx_value_key(hasher, values[i]), true);
+	so->impossible = so->impossible || n == 0;
+	end_condition(so, c);
+}
+
+/* ---- conditions on multi-key columns ---- */
+
+static PbfidxQueryClass *
+query_class(KeyHasher *kept, Relation index, int column, MemoryContext mcxt)
+{
+	if (!kept->ready)
+	{
+		kept->class = MemoryContextAlloc(mcxt, sizeof(PbfidxQueryClass));
+		pbfidx_init_query_class(kept->class, index, column, mcxt);
+		kept->ready = true;
+	}
+	return kept->class;
+}
+
+/* The slots of a query that its filter looks at, or those that only a consultation does. */
+static void
+add_slots(PbfidxScan *so, const PbfidxQuery *q, bool consulted_only)
+{
+	for (int slot = 0; slot <= q->n; slot++)
+	{
+		bool tested = q->consult && slot < q->n && q->roles[slot] == PBFIDX_KEY_TESTED;
+		bool required = slot < q->n && q->roles[slot] == PBFIDX_KEY_REQUIRED;
+
+		add_key(so, q->keys[slot], tested || (!consulted_only && (required || (q->any && q->any_of[slot]))));
+	}
+}
+
+/* One query: what it requires becomes conditions of their own. */
+static void
+add_query(PbfidxScan *so, int group, PbfidxQuery *q)
+{
+	Condition *c;
+
+	for (int i = 0; i < q->n; i++)
+	{
+		if (q->roles[i] == PBFIDX_KEY_REQUIRED)
+			add_single_key(so, group, q->keys[i]);
+	}
+	if (q->any)
+	{
+		c = begin_condition(so, group);
+		for (int slot = 0; slot <= q->n; slot++)
+		{
+			if (q->any_of[slot])
+				add_key(so, q->keys[slot], true);
+		}
+		end_condition(so, c);
+	}
+	q->narrowed = true;
+	if (q->consult)
+	{
+		c = begin_condition(so, group);
+		c->queries = palloc(sizeof(PbfidxQuery *));
+		c->queries[c->nqueries++] = q;
+		add_slots(so, q, true);
+		end_condition(so, c);
+	}
+}
+
+/* Several queries, one of which must be met. */
+static void
+add_queries(PbfidxScan *so, int group, PbfidxQuery **queries, int n)
+{
+	Condition *c;
+
+	for (int i = 0; i < n; i++)
+	{
+		if (pbfidx_is_unrestricted(queries[i]))
+			return;
+	}
+	c = begin_condition(so, group);
+	c->queries = queries;
+	c->nqueries = n;
+	for (int i = 0; i < n; i++)
+		add_slots(so, queries[i], false);
+	end_condition(so, c);
+}
+
+static void
+add_multikey_condition(PbfidxScan *so, Relation index, int group, ScanKey key, KeyHasher *kept)
+{
+	PbfidxQueryClass *class = query_class(kept, index, key->sk_attno - 1, so->owner);
+	Datum *values = &key->sk_argument;
+	PbfidxQuery **queries;
+	int n = 1, possible = 0;
+	Oid type;
+
+	if (key->sk_flags & SK_SEARCHARRAY)
+		values = array_elements(key->sk_argument, &type, &n);
+	queries = palloc(Max(n, 1) * sizeof(PbfidxQuery *));
+	for (int i = 0; i < n; i++)
+	{
+		queries[possible] = pbfidx_make_query(class, key->sk_strategy, values[i]);
+		possible += queries[possible] != NULL;
+	}
+	so->impossible = so->impossible || possible == 0;
+	if (possible == 1)
+		add_query(so, group, queries[0]);
+	else if (possible > 1)
+		add_queries(so, group, queries, possible);
+}
+
+/* ---- all conditions ---- */
+
+/* What one scan key asks for, appended. */
 static void
 add_condition(PbfidxScan *so, Relation index, ScanKey key, KeyHasher *kept)
 {
 	int column = key->sk_attno - 1;
-	Condition *c = &so->conditions[so->nconditions];
-	PbfidxHasher *hasher;
+	uint8 code = pbfidx_cache(index)->column_group[column];
+	int group = code & ~PBFIDX_GROUP_MULTIKEY;
 
 	if (key->sk_flags & SK_SEARCHNOTNULL)
 		return; /* says nothing about keys */
-	c->first = so->nkeys;
-	c->n = 0;
-	reserve_keys(so, 1);
 	if (key->sk_flags & SK_SEARCHNULL)
-		so->keys[so->nkeys++] = pbfidx_null_key(column);
+		add_single_key(so, group, pbfidx_null_key(column));
 	else if (key->sk_flags & SK_ISNULL)
 		so->impossible = true;
-	else if (key->sk_flags & SK_SEARCHARRAY)
-	{
-		ArrayType *array = DatumGetArrayTypeP(key->sk_argument);
-		Oid type = ARR_ELEMTYPE(array);
-		int16 typlen;
-		bool typbyval, *nulls;
-		char typalign;
-		Datum *elements;
-		int n;
-
-		hasher = key_hasher(kept, index, column, type, so->owner);
-		get_typlenbyvalalign(type, &typlen, &typbyval, &typalign);
-		deconstruct_array(array, type, typlen, typbyval, typalign, &elements, &nulls, &n);
-		reserve_keys(so, n + 1);
-		for (int i = 0; i < n; i++)
-		{
-			if (!nulls[i])
-				so->keys[so->nkeys++] = pbfidx_value_key(hasher, elements[i]);
-		}
-		so->impossible = so->impossible || so->nkeys == c->first;
-	}
+	else if (code & PBFIDX_GROUP_MULTIKEY)
+		add_multikey_condition(so, index, group, key, kept);
 	else
-	{
-		hasher = key_hasher(kept, index, column, key->sk_subtype, so->owner);
-		so->keys[so->nkeys++] = pbfidx_value_key(hasher, key->sk_argument);
-	}
-	c->n = so->nkeys - c->first;
-	sort_unique(so, c);
-	so->nconditions++;
+		add_scalar_condition(so, index, group, key, kept);
 }
 
 /* Hashes of another major version of the server may differ from those in the index. */
@@ -227,29 +405,42 @@ hashes_trusted(Relation index)
 	return false;
 }
 
+/* Condition numbers in the order in which they are looked at: group by group, consultations last. */
+static int
+compare_conditions(const void *a, const void *b)
+{
+	const Condition *x = a, *y = b;
+
+	if (x->group != y->group)
+		return x->group - y->group;
+	return (x->nqueries > 0) - (y->nqueries > 0);
+}
+
 static void
 prepare(PbfidxScan *so, IndexScanDesc scan)
 {
 	Relation index = scan->indexRelation;
 	MemoryContext old;
+	int widest = 1;
 
 	MemoryContextReset(so->mcxt);
 	old = MemoryContextSwitchTo(so->mcxt);
 	so->keys = NULL;
-	so->nkeys = so->nconditions = 0;
+	so->probed = NULL;
+	so->conditions = NULL;
+	so->nkeys = so->room = so->nconditions = so->conditions_room = 0;
 	so->impossible = false;
-	so->conditions = palloc((scan->numberOfKeys + 1) * sizeof(Condition));
 	for (int i = 0; i < scan->numberOfKeys && !so->impossible; i++)
 		add_condition(so, index, &scan->keyData[i], &so->hashers[i]);
 	if (so->nconditions == 0 && (pbfidx_cache(index)->flags & PBFIDX_ROW_KEY))
-	{
-		reserve_keys(so, 1);
-		so->keys[0] = PBFIDX_ROW_KEY_VALUE;
-		so->nkeys = 1;
-		so->conditions[so->nconditions++] = (Condition){0, 1};
-	}
+		add_single_key(so, PBFIDX_ROW_KEY_GROUP, PBFIDX_ROW_KEY_VALUE);
 	so->all_ranges = so->nconditions == 0 || !hashes_trusted(index);
-	so->key_masks = palloc(Max(so->nkeys, 1) * sizeof(PbfidxMask));
+	if (so->nconditions > 0)
+		qsort(so->conditions, so->nconditions, sizeof(Condition), compare_conditions);
+	for (int c = 0; c < so->nconditions; c++)
+		widest = Max(widest, so->conditions[c].n);
+	so->key_masks = palloc_extended(Max(so->nkeys, 1) * sizeof(PbfidxMask), MCXT_ALLOC_HUGE);
+	so->range_masks = palloc_extended(widest * sizeof(PbfidxMask), MCXT_ALLOC_HUGE);
 	MemoryContextSwitchTo(old);
 }
 
@@ -281,7 +472,7 @@ is_empty_mask(const PbfidxMask *mask)
 
 /* Looks at n pages; false if one is not what it should be. All pins are gone on return. */
 static bool
-run_probes(IndexScanDesc scan, Probe *probes, int n)
+run_probes(IndexScanDesc scan, Probe *probes, int n, int parts)
 {
 	bool valid = true;
 
@@ -291,8 +482,7 @@ run_probes(IndexScanDesc scan, Probe *probes, int n)
 	for (int i = 0; i < n; i++)
 	{
 		probes[i].buffer = ReadBuffer(scan->indexRelation, probes[i].extent.start + probes[i].place.block);
-		pbfidx_prefetch(pbfidx_matrix(BufferGetPage(probes[i].buffer)), &probes[i].place,
-		                PBFIDX_SCALAR_PARTS);
+		pbfidx_prefetch(pbfidx_matrix(BufferGetPage(probes[i].buffer)), &probes[i].place, parts);
 	}
 	for (int i = 0; i < n; i++)
 	{
@@ -304,7 +494,7 @@ run_probes(IndexScanDesc scan, Probe *probes, int n)
 		valid = valid && pbfidx_is_slab_page(page, probes[i].id, probes[i].extent, probes[i].place.block);
 		if (valid)
 		{
-			pbfidx_probe(pbfidx_matrix(page), &probes[i].place, PBFIDX_SCALAR_PARTS, &mask);
+			pbfidx_probe(pbfidx_matrix(page), &probes[i].place, parts, &mask);
 			or_mask(probes[i].mask, &mask);
 		}
 		UnlockReleaseBuffer(probes[i].buffer);
@@ -319,6 +509,7 @@ typedef struct Queue
 	Probe probes[BATCH];
 	int n;
 	int room;
+	int parts; /* of the matrices of the group */
 	bool valid;
 } Queue;
 
@@ -326,7 +517,7 @@ static void
 flush_queue(Queue *q)
 {
 	if (q->n > 0 && q->valid)
-		q->valid = run_probes(q->scan, q->probes, q->n);
+		q->valid = run_probes(q->scan, q->probes, q->n, q->parts);
 	q->n = 0;
 }
 
@@ -338,7 +529,7 @@ enqueue(Queue *q, PbfidxSlabId id, PbfidxExtent extent, uint64 key, PbfidxMask *
 	p->id = id;
 	p->extent = extent;
 	p->mask = mask;
-	pbfidx_locate(key, id.level, extent.blocks, PBFIDX_SCALAR_PARTS, &p->place);
+	pbfidx_locate(key, id.level, extent.blocks, q->parts, &p->place);
 	if (q->n == q->room)
 		flush_queue(q);
 }
@@ -354,64 +545,145 @@ existing_slabs(const PbfidxRegion *region, PbfidxMask *slabs)
 		slabs->words[s / 64] |= (uint64) (region->leaf[s].now.start != 0) << (s % 64);
 }
 
+/* Conditions first..end - 1 are of one group. */
+typedef struct GroupConditions
+{
+	int group;
+	int first;
+	int end;
+} GroupConditions;
+
+/* Columns out of which a condition rules those that no key or no query speaks for. masks: of its keys. */
+static void
+apply_condition(PbfidxScan *so, const Condition *c, const PbfidxMask *masks, PbfidxMask *columns)
+{
+	PbfidxMask any = {{0}};
+	MemoryContext old;
+
+	if (c->nqueries == 0)
+	{
+		for (int i = 0; i < c->n; i++)
+			or_mask(&any, &masks[i]);
+		and_mask(columns, &any);
+		return;
+	}
+	old = MemoryContextSwitchTo(so->temp);
+	for (int i = 0; i < c->nqueries; i++)
+	{
+		PbfidxMask left = *columns;
+
+		pbfidx_filter_columns(c->queries[i], masks, &left);
+		or_mask(&any, &left);
+		masks += c->queries[i]->n + 1;
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(so->temp);
+	and_mask(columns, &any);
+}
+
 /* Leaf slabs of the region that may hold a row; the masks of the single keys in so->key_masks. */
 static void
-probe_upper(PbfidxScan *so, Queue *q, uint32 region, PbfidxMask *slabs)
+probe_upper(PbfidxScan *so, Queue *q, uint32 region, GroupConditions g, PbfidxMask *slabs)
 {
 	PbfidxSlabId id = {PBFIDX_UPPER, region};
 	PbfidxExtent upper = so->region->upper.now;
+	PbfidxMask existing;
 
-	existing_slabs(so->region, slabs);
-	for (int key = 0; key < so->nkeys; key++)
+	existing_slabs(so->region, &existing);
+	and_mask(slabs, &existing);
+	for (int c = g.first; c < g.end; c++)
 	{
-		if (upper.start == 0)
-			pbfidx_mask_fill(&so->key_masks[key]);
-		else
+		for (int key = so->conditions[c].first; key < so->conditions[c].first + so->conditions[c].n; key++)
 		{
-			memset(&so->key_masks[key], 0, sizeof(PbfidxMask));
-			enqueue(q, id, upper, so->keys[key], &so->key_masks[key]);
+			if (upper.start == 0)
+				pbfidx_mask_fill(&so->key_masks[key]);
+			else
+			{
+				memset(&so->key_masks[key], 0, sizeof(PbfidxMask));
+				if (so->probed[key])
+					enqueue(q, id, upper, so->keys[key], &so->key_masks[key]);
+			}
 		}
 	}
 	flush_queue(q);
-	for (int c = 0; c < so->nconditions; c++)
-	{
-		PbfidxMask any = {{0}};
+	for (int c = g.first; c < g.end && upper.start != 0 && q->valid; c++)
+		apply_condition(so, &so->conditions[c], &so->key_masks[so->conditions[c].first], slabs);
+}
 
-		for (int key = so->conditions[c].first; key < so->conditions[c].first + so->conditions[c].n; key++)
-			or_mask(&any, &so->key_masks[key]);
-		and_mask(slabs, &any);
+static void
+drop_empty_slab(PbfidxMask *slabs, const PbfidxMask *ranges, int s)
+{
+	if (is_empty_mask(&ranges[s]))
+		slabs->words[s / 64] &= ~(UINT64CONST(1) << (s % 64));
+}
+
+/* Probes the keys of a condition in one leaf slab, as far as the upper left them; the results are OR-ed into
+ * masks, `step` of them apart. */
+static void
+probe_condition(PbfidxScan *so, Queue *q, const Condition *c, PbfidxSlabId id, PbfidxMask *masks, int step)
+{
+	int s = (int) (id.slab % PBFIDX_COLUMNS);
+
+	for (int i = 0; i < c->n; i++)
+	{
+		int key = c->first + i;
+
+		if (so->probed[key] && pbfidx_mask_test(&so->key_masks[key], s))
+			enqueue(q, id, so->region->leaf[s].now, so->keys[key], &masks[i * step]);
+	}
+}
+
+/* A condition without queries: the probes of all slabs together. */
+static void
+apply_any_to_leaves(PbfidxScan *so, Queue *q, uint32 region, const Condition *c, PbfidxMask *slabs,
+                    PbfidxMask *ranges)
+{
+	PbfidxMask *any = so->any;
+
+	for (int s = -1; (s = pbfidx_mask_next(slabs, s + 1)) >= 0;)
+	{
+		memset(&any[s], 0, sizeof(PbfidxMask));
+		probe_condition(so, q, c, (PbfidxSlabId){PBFIDX_LEAF, region * PBFIDX_COLUMNS + s}, &any[s], 0);
+	}
+	flush_queue(q);
+	for (int s = -1; q->valid && (s = pbfidx_mask_next(slabs, s + 1)) >= 0;)
+	{
+		and_mask(&ranges[s], &any[s]);
+		drop_empty_slab(slabs, ranges, s);
+	}
+}
+
+/* A condition with queries: slab by slab, with a mask for each key. */
+static void
+apply_queries_to_leaves(PbfidxScan *so, Queue *q, uint32 region, const Condition *c, PbfidxMask *slabs,
+                        PbfidxMask *ranges)
+{
+	for (int s = -1; (s = pbfidx_mask_next(slabs, s + 1)) >= 0;)
+	{
+		memset(so->range_masks, 0, c->n * sizeof(PbfidxMask));
+		probe_condition(so, q, c, (PbfidxSlabId){PBFIDX_LEAF, region * PBFIDX_COLUMNS + s}, so->range_masks,
+		                1);
+		flush_queue(q);
+		if (!q->valid)
+			return;
+		apply_condition(so, c, so->range_masks, &ranges[s]);
+		drop_empty_slab(slabs, ranges, s);
 	}
 }
 
 /* Of the leaf slabs in `slabs`, ranges that may hold a row; slabs without any leave the mask. */
 static void
-probe_leaves(PbfidxScan *so, Queue *q, uint32 region, PbfidxMask *slabs, PbfidxMask *ranges)
+probe_leaves(PbfidxScan *so, Queue *q, uint32 region, GroupConditions g, PbfidxMask *slabs,
+             PbfidxMask *ranges)
 {
-	PbfidxMask *any = so->any;
-
-	for (int s = -1; (s = pbfidx_mask_next(slabs, s + 1)) >= 0;)
-		pbfidx_mask_fill(&ranges[s]);
-	for (int c = 0; c < so->nconditions; c++)
+	for (int c = g.first; c < g.end && q->valid && !is_empty_mask(slabs); c++)
 	{
-		for (int s = -1; (s = pbfidx_mask_next(slabs, s + 1)) >= 0;)
-		{
-			PbfidxSlabId id = {PBFIDX_LEAF, region * PBFIDX_COLUMNS + s};
+		const Condition *condition = &so->conditions[c];
 
-			memset(&any[s], 0, sizeof(PbfidxMask));
-			for (int key = so->conditions[c].first; key < so->conditions[c].first + so->conditions[c].n;
-			     key++)
-			{
-				if (pbfidx_mask_test(&so->key_masks[key], s))
-					enqueue(q, id, so->region->leaf[s].now, so->keys[key], &any[s]);
-			}
-		}
-		flush_queue(q);
-		for (int s = -1; (s = pbfidx_mask_next(slabs, s + 1)) >= 0;)
-		{
-			and_mask(&ranges[s], &any[s]);
-			if (is_empty_mask(&ranges[s]))
-				slabs->words[s / 64] &= ~(UINT64CONST(1) << (s % 64));
-		}
+		if (condition->nqueries == 0)
+			apply_any_to_leaves(so, q, region, condition, slabs, ranges);
+		else
+			apply_queries_to_leaves(so, q, region, condition, slabs, ranges);
 	}
 }
 
@@ -427,22 +699,31 @@ add_range(TIDBitmap *tbm, uint64 range, uint32 pages_per_range, BlockNumber heap
 	return end > first ? (int64) (end - first) : 0;
 }
 
-/* The ranges of one region; retried until the record and the pages agree. */
+/*
+ * The ranges of one region that one group leaves of those in slabs and ranges; retried until the record and
+ * the pages agree.
+ */
 static void
-probe_region(PbfidxScan *so, IndexScanDesc scan, uint32 region, PbfidxMask *slabs, PbfidxMask *ranges)
+probe_group(PbfidxScan *so, IndexScanDesc scan, uint32 region, GroupConditions g, PbfidxMask *slabs,
+            PbfidxMask *ranges)
 {
-	Queue q = {.scan = scan, .room = RELATION_IS_LOCAL(scan->indexRelation) ? LOCAL_BATCH : BATCH};
+	Relation index = scan->indexRelation;
+	Queue q = {.scan = scan,
+	           .room = RELATION_IS_LOCAL(index) ? LOCAL_BATCH : BATCH,
+	           .parts = (int) pbfidx_cache(index)->group[g.group].parts};
 	PbfidxRegion *seen = NULL;
 
+	/* What a failed attempt ruled out stays ruled out: a condition is applied only if all its pages were
+	 * valid. */
 	for (;;)
 	{
-		pbfidx_read_region(scan->indexRelation, region, so->region);
+		pbfidx_read_region(index, region, so->region);
 		if (seen != NULL && memcmp(seen, so->region, sizeof(PbfidxRegion)) == 0)
-			pbfidx_corrupted(scan->indexRelation, "A page is not what the directory says");
+			pbfidx_corrupted(index, "A page is not what the directory says");
 		q.valid = true;
-		probe_upper(so, &q, region, slabs);
-		if (q.valid && !is_empty_mask(slabs))
-			probe_leaves(so, &q, region, slabs, ranges);
+		probe_upper(so, &q, region, g, slabs);
+		if (q.valid)
+			probe_leaves(so, &q, region, g, slabs, ranges);
 		if (q.valid)
 			break;
 		if (seen == NULL)
@@ -451,6 +732,34 @@ probe_region(PbfidxScan *so, IndexScanDesc scan, uint32 region, PbfidxMask *slab
 	}
 	if (seen != NULL)
 		pfree(seen);
+}
+
+/* The conditions of the group that begin with number `first`. */
+static GroupConditions
+group_conditions(const PbfidxScan *so, int first)
+{
+	GroupConditions g = {so->conditions[first].group, first, first};
+
+	while (g.end < so->nconditions && so->conditions[g.end].group == g.group)
+		g.end++;
+	return g;
+}
+
+/* The ranges of one region of the heap. */
+static void
+probe_region(PbfidxScan *so, IndexScanDesc scan, uint32 region, PbfidxMask *slabs, PbfidxMask *ranges)
+{
+	uint32 groups = pbfidx_cache(scan->indexRelation)->groups;
+	GroupConditions g;
+
+	pbfidx_mask_fill(slabs);
+	for (int s = 0; s < PBFIDX_COLUMNS; s++)
+		pbfidx_mask_fill(&ranges[s]);
+	for (int first = 0; first < so->nconditions && !is_empty_mask(slabs); first = g.end)
+	{
+		g = group_conditions(so, first);
+		probe_group(so, scan, region * groups + (uint32) g.group, g, slabs, ranges);
+	}
 }
 
 static BlockNumber

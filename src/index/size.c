@@ -13,64 +13,91 @@
 #include "index/size.h"
 #include "index/slab.h"
 
-#define PART_BITS pbfidx_part_rows(PBFIDX_SCALAR_PARTS)
+#define SATURATED_FPR 0.5
+/* For a rate of some percent, which leaves a few leaf slabs of a region to be probed in vain; and at most so
+ * much of all pages, where hardly any key is shared. */
+#define MULTIKEY_UPPER_BITS 7.0
+#define MULTIKEY_UPPER_SHARE 0.5
+
+static double
+rate_of(const PbfidxGroup *g, double keys, double blocks)
+{
+	return pbf_fpr_blocked(keys, blocks, g->parts, pbfidx_part_rows((int) g->parts));
+}
+
+static double
+blocks_for(const PbfidxGroup *g, double keys, double fpr)
+{
+	return pbf_blocks_for(keys, fpr, g->parts, pbfidx_part_rows((int) g->parts));
+}
+
+/* ---- groups ---- */
+
+PbfidxGroup
+pbfidx_scalar_group(double fpr)
+{
+	return (PbfidxGroup){.false_positive_rate = fpr, .parts = PBFIDX_SCALAR_PARTS};
+}
+
+#define TYPICAL_BLOCKS 32 /* of a leaf slab of a multi-key column */
+
+/* The fewer bits a key has, the fewer of them should be set: as many parts as give the lowest rate. */
+PbfidxGroup
+pbfidx_multikey_group(double bits_per_key)
+{
+	PbfidxGroup best = {.false_positive_rate = 1};
+
+	for (uint32 parts = 2; parts <= PBFIDX_MAX_PARTS; parts *= 2)
+	{
+		PbfidxGroup g = {.bits_per_key = (float4) bits_per_key, .parts = parts};
+
+		g.false_positive_rate = rate_of(&g, TYPICAL_BLOCKS * PBFIDX_ROWS / bits_per_key, TYPICAL_BLOCKS);
+		if (g.false_positive_rate < best.false_positive_rate)
+			best = g;
+	}
+	return best;
+}
+
+/* ---- sizes ---- */
 
 /* Leaf slabs have few pages: rather a bit above the rate than a page too many in each. */
 #define LEAF_TOLERANCE 1.25
-#define UPPER_MAX_FPR 0.5
+#define LEVEL_MAX_FPR 0.5 /* a level that says yes more often is not worth its probes */
 
 double
-pbfidx_leaf_fpr(double range_keys, double blocks)
+pbfidx_leaf_fpr(const PbfidxGroup *g, double range_keys, double blocks)
 {
-	return pbf_fpr_blocked(Max(range_keys, 1), blocks, PBFIDX_SCALAR_PARTS, PART_BITS);
+	return rate_of(g, Max(range_keys, 1), blocks);
 }
 
 static double
-upper_fpr(double slab_keys, double blocks)
+upper_pages(const PbfidxGroup *g, double slab_keys, double leaf_fpr)
 {
-	return pbf_fpr_blocked(Max(slab_keys, 1), blocks, PBFIDX_SCALAR_PARTS, PART_BITS);
-}
-
-static double
-upper_pages(double slab_keys, double fpr, double leaf_fpr)
-{
-	return pbf_blocks_for(Max(slab_keys, 1), Min(fpr / leaf_fpr, UPPER_MAX_FPR), PBFIDX_SCALAR_PARTS,
-	                      PART_BITS);
-}
-
-uint32
-pbfidx_upper_blocks(double slab_keys, double fpr, double leaf_fpr)
-{
-	double pages = upper_pages(slab_keys, fpr, leaf_fpr);
-
-	return pages <= PBFIDX_UPPER_MAX_BLOCKS ? (uint32) pages : 0;
+	return blocks_for(g, slab_keys, Min(g->false_positive_rate / leaf_fpr, LEVEL_MAX_FPR));
 }
 
 static PbfidxPlan
-plan_alone(double range_keys, double fpr)
+plan_alone(const PbfidxGroup *g, double range_keys)
 {
 	PbfidxPlan plan = {1, 0};
 	double most = ceil(range_keys * PBFIDX_ALONE_MAX_BITS / PBFIDX_ROWS);
-	double blocks = pbf_blocks_for(range_keys, fpr, PBFIDX_SCALAR_PARTS, PART_BITS);
+	double blocks = blocks_for(g, range_keys, g->false_positive_rate);
 
 	plan.leaf_blocks = (uint32) Max(1, Min(Min(blocks, most), PBFIDX_LEAF_MAX_BLOCKS));
 	return plan;
 }
 
-PbfidxPlan
-pbfidx_plan(double range_keys, double slab_keys, double fpr, bool with_upper)
+/* Fewest pages of both levels for the rate. */
+static PbfidxPlan
+plan_by_rate(const PbfidxGroup *g, double range_keys, double slab_keys)
 {
 	PbfidxPlan best = {0, 0};
 	double best_pages = INFINITY;
 
-	range_keys = Max(range_keys, 1);
-	slab_keys = Max(slab_keys, range_keys);
-	if (!with_upper)
-		return plan_alone(range_keys, fpr);
 	for (uint32 leaf = 1; leaf <= PBFIDX_LEAF_MAX_BLOCKS; leaf++)
 	{
-		double leaf_fpr = pbfidx_leaf_fpr(range_keys, leaf);
-		double upper = upper_pages(slab_keys, fpr, leaf_fpr);
+		double leaf_fpr = pbfidx_leaf_fpr(g, range_keys, leaf);
+		double upper = upper_pages(g, slab_keys, leaf_fpr);
 		double pages = (double) leaf * PBFIDX_COLUMNS + upper;
 
 		if (pages < best_pages)
@@ -78,38 +105,75 @@ pbfidx_plan(double range_keys, double slab_keys, double fpr, bool with_upper)
 			best = (PbfidxPlan){leaf, (uint32) Min(upper, PG_INT32_MAX)};
 			best_pages = pages;
 		}
-		else if (leaf > 2 * best.leaf_blocks || leaf_fpr < fpr)
+		else if (leaf > 2 * best.leaf_blocks || leaf_fpr < g->false_positive_rate)
 			break;
 	}
-	return best.upper_blocks <= PBFIDX_UPPER_MAX_BLOCKS ? best : plan_alone(range_keys, fpr);
+	return best.upper_blocks <= PBFIDX_UPPER_MAX_BLOCKS ? best : plan_alone(g, range_keys);
+}
+
+/*
+ * The pages are given by the bits; both levels of a region share them. The upper comes first, as it has few
+ * keys where rows share them, and saves nearly all probes and false ranges of a key that the leaf slab lacks.
+ */
+static PbfidxPlan
+plan_by_bits(const PbfidxGroup *g, double range_keys, double slab_keys, bool with_upper)
+{
+	double pages = range_keys * g->bits_per_key / PBFIDX_ROWS * PBFIDX_COLUMNS;
+	double upper = with_upper ? ceil(slab_keys * MULTIKEY_UPPER_BITS / PBFIDX_ROWS) : 0;
+	double leaf;
+
+	upper = Min(upper, Min(ceil(pages * MULTIKEY_UPPER_SHARE), PBFIDX_UPPER_MAX_BLOCKS));
+	leaf = rint((pages - upper) / PBFIDX_COLUMNS);
+	return (PbfidxPlan){(uint32) Min(Max(1, leaf), PBFIDX_LEAF_MAX_BLOCKS), (uint32) upper};
+}
+
+PbfidxPlan
+pbfidx_plan(const PbfidxGroup *g, double range_keys, double slab_keys, bool with_upper)
+{
+	range_keys = Max(range_keys, 1);
+	slab_keys = Max(slab_keys, range_keys);
+	if (g->bits_per_key > 0)
+		return plan_by_bits(g, range_keys, slab_keys, with_upper);
+	return with_upper ? plan_by_rate(g, range_keys, slab_keys) : plan_alone(g, range_keys);
 }
 
 uint32
-pbfidx_leaf_blocks(double range_keys, double slab_keys, double fpr, uint32 upper_blocks)
+pbfidx_leaf_blocks(const PbfidxGroup *g, double range_keys, double slab_keys, uint32 upper_blocks)
 {
-	double rate;
+	double upper_fpr, leaf_fpr;
 
-	if (upper_blocks == 0)
-		return plan_alone(range_keys, fpr).leaf_blocks;
-	rate = Min(fpr / upper_fpr(slab_keys, upper_blocks) * LEAF_TOLERANCE, 0.5);
-	return (uint32) Min(pbf_blocks_for(Max(range_keys, 1), rate, PBFIDX_SCALAR_PARTS, PART_BITS),
-	                    PBFIDX_LEAF_MAX_BLOCKS);
+	if (g->bits_per_key > 0 || upper_blocks == 0)
+		return pbfidx_plan(g, range_keys, slab_keys, upper_blocks > 0).leaf_blocks;
+	upper_fpr = rate_of(g, Max(slab_keys, 1), upper_blocks);
+	leaf_fpr = Min(g->false_positive_rate / upper_fpr * LEAF_TOLERANCE, LEVEL_MAX_FPR);
+	return (uint32) Min(blocks_for(g, Max(range_keys, 1), leaf_fpr), PBFIDX_LEAF_MAX_BLOCKS);
+}
+
+uint32
+pbfidx_upper_blocks(const PbfidxGroup *g, double range_keys, double slab_keys, double leaf_fpr)
+{
+	double pages;
+
+	if (g->bits_per_key > 0)
+		return pbfidx_plan(g, range_keys, slab_keys, true).upper_blocks;
+	pages = upper_pages(g, Max(slab_keys, 1), leaf_fpr);
+	return pages <= PBFIDX_UPPER_MAX_BLOCKS ? (uint32) pages : 0;
 }
 
 static double
-planned_rate(const PbfidxPlan *plan, double range_keys, double slab_keys)
+planned_rate(const PbfidxGroup *g, const PbfidxPlan *plan, double range_keys, double slab_keys)
 {
-	double leaf = pbfidx_leaf_fpr(range_keys, plan->leaf_blocks);
+	double leaf = rate_of(g, range_keys, plan->leaf_blocks);
 
-	return plan->upper_blocks == 0 ? leaf : leaf * upper_fpr(slab_keys, plan->upper_blocks);
+	return plan->upper_blocks == 0 ? leaf : leaf * rate_of(g, slab_keys, plan->upper_blocks);
 }
 
 /* As build.c does it: full regions have an upper, a rest of at least half a region too. */
 double
-pbfidx_planned_pages(double ranges, double range_keys, double slab_keys, double fpr, double *rate)
+pbfidx_planned_pages(const PbfidxGroup *g, double ranges, double range_keys, double slab_keys, double *rate)
 {
-	PbfidxPlan whole = pbfidx_plan(range_keys, slab_keys, fpr, true);
-	PbfidxPlan alone = pbfidx_plan(range_keys, slab_keys, fpr, false);
+	PbfidxPlan whole = pbfidx_plan(g, range_keys, slab_keys, true);
+	PbfidxPlan alone = pbfidx_plan(g, range_keys, slab_keys, false);
 	double slabs = Max(1, ceil(ranges / PBFIDX_COLUMNS));
 	double regions = floor(slabs / PBFIDX_COLUMNS);
 	double rest = slabs - regions * PBFIDX_COLUMNS;
@@ -120,10 +184,10 @@ pbfidx_planned_pages(double ranges, double range_keys, double slab_keys, double 
 		with_upper = slabs;
 		regions++;
 	}
-	pages = 1 + ceil(Max(regions, 1) / PBFIDX_REGIONS_PER_PAGE) + with_upper * whole.leaf_blocks +
+	pages = Max(regions, 1) / PBFIDX_REGIONS_PER_PAGE + with_upper * whole.leaf_blocks +
 	        regions * whole.upper_blocks + (slabs - with_upper) * alone.leaf_blocks;
-	*rate = (with_upper * planned_rate(&whole, range_keys, slab_keys) +
-	         (slabs - with_upper) * planned_rate(&alone, range_keys, slab_keys)) /
+	*rate = (with_upper * planned_rate(g, &whole, range_keys, slab_keys) +
+	         (slabs - with_upper) * planned_rate(g, &alone, range_keys, slab_keys)) /
 	        slabs;
 	return pages;
 }
@@ -200,7 +264,7 @@ pbfidx_page_keys(const uint8 *matrix, int parts, uint32 blocks)
 }
 
 double
-pbfidx_page_fpr(const uint8 *matrix, int parts)
+pbfidx_page_fpr(const uint8 *matrix, int parts, int *saturated)
 {
 	int set[PBFIDX_MAX_PARTS][PBFIDX_COLUMNS];
 	int rows = pbfidx_part_rows(parts);
@@ -208,6 +272,7 @@ pbfidx_page_fpr(const uint8 *matrix, int parts)
 	int used = 0;
 
 	memset(set, 0, sizeof(set));
+	*saturated = 0;
 	for (int row = 0; row < parts * rows; row++)
 	{
 		const uint8 *bytes = matrix + row * PBFIDX_ROW_BYTES;
@@ -222,6 +287,7 @@ pbfidx_page_fpr(const uint8 *matrix, int parts)
 		for (int part = 0; part < parts; part++)
 			product *= (double) set[part][column] / rows;
 		used += product > 0;
+		*saturated += product > SATURATED_FPR;
 		sum += product;
 	}
 	return used > 0 ? sum / used : 0;

@@ -4,6 +4,10 @@
  * The false positive rates of the two levels multiply where a leaf slab does not hold the key, so the split
  * of the asked rate between them is free; it is chosen for the fewest pages. Leaf slabs have few pages (3 or
  * 4 for one ordinary column), so the rounding goes to the upper level, which has many.
+ *
+ * The keys of a multi-key column are shared by many rows: what a range lacks the rest of its slab often has,
+ * and then the leaf's rate alone counts. So what is fixed is not a rate but the pages, by bits for each
+ * distinct key of a range, and both levels share them.
  */
 #ifndef PBF_INDEX_SIZE_H
 #define PBF_INDEX_SIZE_H
@@ -24,18 +28,26 @@ typedef struct PbfidxPlan
 	uint32 upper_blocks; /* 0: no upper */
 } PbfidxPlan;
 
+#define PBFIDX_MIN_BITS 1.0
+#define PBFIDX_MAX_BITS 32.0
+
+/* A group of scalar columns, whose rate is asked for; a multi-key column, whose bits are. */
+extern PbfidxGroup pbfidx_scalar_group(double fpr);
+extern PbfidxGroup pbfidx_multikey_group(double bits_per_key);
+
 /* range_keys, slab_keys: distinct keys in a range and in a leaf slab of full ranges. */
-extern PbfidxPlan pbfidx_plan(double range_keys, double slab_keys, double fpr, bool with_upper);
+extern PbfidxPlan pbfidx_plan(const PbfidxGroup *g, double range_keys, double slab_keys, bool with_upper);
 
 /* The rate of a range of that many distinct keys in a leaf slab of that many pages, taken alone. */
-extern double pbfidx_leaf_fpr(double range_keys, double blocks);
+extern double pbfidx_leaf_fpr(const PbfidxGroup *g, double range_keys, double blocks);
 /* Where one level is there already, the other one is chosen to suit it: fewest pages of a leaf slab ... */
-extern uint32 pbfidx_leaf_blocks(double range_keys, double slab_keys, double fpr, uint32 upper_blocks);
+extern uint32 pbfidx_leaf_blocks(const PbfidxGroup *g, double range_keys, double slab_keys,
+                                 uint32 upper_blocks);
 /* ... and of an upper over leaf slabs of that mean rate. 0: more than an upper may have. */
-extern uint32 pbfidx_upper_blocks(double slab_keys, double fpr, double leaf_fpr);
+extern uint32 pbfidx_upper_blocks(const PbfidxGroup *g, double range_keys, double slab_keys, double leaf_fpr);
 
-/* Pages of a whole index over that many ranges, and the rate of a range it would have. */
-extern double pbfidx_planned_pages(double ranges, double range_keys, double slab_keys, double fpr,
+/* Pages of all slabs of a group over that many ranges, and the rate of a range they would have. */
+extern double pbfidx_planned_pages(const PbfidxGroup *g, double ranges, double range_keys, double slab_keys,
                                    double *rate);
 
 /* Distinct keys a column, estimated from the bits of one page of a slab of that many blocks; 0 if it is
@@ -43,7 +55,7 @@ extern double pbfidx_planned_pages(double ranges, double range_keys, double slab
 extern double pbfidx_page_keys(const uint8 *matrix, int parts, uint32 blocks);
 /* Mean share of set bits over the columns that have any; *used: how many those are. */
 extern double pbfidx_page_fill(const uint8 *matrix, int parts, int *used);
-/* Mean false positive rate over the used columns of a page. */
-extern double pbfidx_page_fpr(const uint8 *matrix, int parts);
+/* Mean false positive rate over the used columns of a page; *saturated: columns that say yes to most keys. */
+extern double pbfidx_page_fpr(const uint8 *matrix, int parts, int *saturated);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "access/genam.h"
 #include "access/table.h"
+#include "access/transam.h"
 #include "access/xact.h"
 #include "commands/vacuum.h"
 #include "common/pg_prng.h"
@@ -53,14 +54,13 @@ needs_upper(const PbfidxRegion *region)
  * more.
  */
 static bool
-is_oversized(const PbfidxRebuild *r, const PbfidxRegion *region, const PbfidxEntry *leaf)
+is_oversized(const PbfidxGroup *g, const PbfidxRegion *region, const PbfidxEntry *leaf)
 {
 	uint32 needed;
 
 	if (region->upper.now.start == 0 || leaf->now.start == 0 || leaf->column_keys == 0)
 		return false;
-	needed =
-	    pbfidx_leaf_blocks(leaf->column_keys, region->upper.column_keys, r->fpr, region->upper.now.blocks);
+	needed = pbfidx_leaf_blocks(g, leaf->column_keys, region->upper.column_keys, region->upper.now.blocks);
 	return 2 * (uint64) leaf->now.blocks > 3 * (uint64) needed;
 }
 
@@ -72,7 +72,8 @@ needs_rebuild(const PbfidxRebuild *r, const PbfidxRegion *region, PbfidxSlabId l
 	if (entry->next.start != 0)
 		return true;
 	return entry->now.start != 0 &&
-	       (is_oversized(r, region, entry) || pbfidx_is_overfull(r->index, leaf, entry));
+	       (is_oversized(pbfidx_group_of(pbfidx_cache(r->index), leaf), region, entry) ||
+	        pbfidx_is_overfull(r->index, leaf, entry));
 }
 
 static void
@@ -110,7 +111,7 @@ maintain(Relation heap, Relation index)
 	PbfidxRebuild *r = pbfidx_begin_rebuild(heap, index, true);
 	uint64 region_pages = (uint64) PBFIDX_COLUMNS * PBFIDX_COLUMNS * r->pages_per_range;
 	BlockNumber heap_blocks = RelationGetNumberOfBlocks(heap);
-	uint32 regions = (uint32) ((heap_blocks + region_pages - 1) / region_pages);
+	uint32 regions = (uint32) ((heap_blocks + region_pages - 1) / region_pages) * r->groups;
 	uint32 first = regions > 0 ? (uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, regions - 1) : 0;
 	uint64 budget = Max(heap_blocks / BUDGET_FRACTION, BUDGET_REGIONS * region_pages);
 
@@ -119,7 +120,8 @@ maintain(Relation heap, Relation index)
 	pbfidx_end_rebuild(r);
 }
 
-/* Whether maintenance runs code of the table's owner. */
+/* Whether maintenance runs code of the table's owner, or support functions that do not come with the server.
+ */
 static bool
 runs_owners_code(Relation index)
 {
@@ -127,7 +129,8 @@ runs_owners_code(Relation index)
 		return true;
 	for (int i = 1; i <= IndexRelationGetNumberOfKeyAttributes(index); i++)
 	{
-		if (OidIsValid(index_getprocid(index, i, PBFIDX_HASH_PROC)))
+		if (OidIsValid(index_getprocid(index, i, PBFIDX_HASH_PROC)) ||
+		    index_getprocid(index, i, PBFIDX_EXTRACT_VALUE_PROC) >= FirstNormalObjectId)
 			return true;
 	}
 	return false;
@@ -163,12 +166,13 @@ maintain_guarded(Relation heap, Relation index)
 		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED || error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN ||
 		    error->sqlerrcode == ERRCODE_CRASH_SHUTDOWN)
 			ReThrowError(error);
-		ereport(WARNING,
-		        errmsg("maintenance of index \"%s\" was given up: %s", RelationGetRelationName(index),
-		               error->message),
-		        errhint("The index stays right. Its expressions, predicate and hash functions run with the "
-		                "search_path "
-		                "of VACUUM: qualify the names in them."));
+		ereport(
+		    WARNING,
+		    errmsg("maintenance of index \"%s\" was given up: %s", RelationGetRelationName(index),
+		           error->message),
+		    errhint("The index stays right. Its expressions, predicate and support functions run with the "
+		            "search_path "
+		            "of VACUUM: qualify the names in them."));
 		FreeErrorData(error);
 	}
 	PG_END_TRY();
