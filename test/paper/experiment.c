@@ -3,11 +3,11 @@
  * partitioned and blocked filters are the product's own (src/core). All of them get their positions from the
  * product's hash.
  *
- *    experiment NAME SCALE     SCALE 1: as for doc/paper.md; 0.05: a quick look
+ *    experiment NAME SCALE BATCH     SCALE 1: as for doc/paper.md; 0.05: a quick look
  *
  * Prints lines of: experiment, m, k, n, argument, what, mean, standard error of the mean, number of trials;
- * separated by tabs. Keys are 0, 1, 2, ... and are never used twice, so the results are the same in every
- * run.
+ * separated by tabs. Keys are whole numbers and are never used twice; those of each BATCH are others. The same
+ * batch gives the same results in every run.
  *
  * The standard error comes from the spread between filters, which are independent; probes of one filter are
  * not.
@@ -27,6 +27,7 @@
 #define MAX_K 64
 #define MAX_WORDS 1024 /* of a small filter: 65536 bits */
 #define CLASSES 4      /* elements with 0 to 3 collisions */
+#define BATCH_SHIFT 40 /* more keys than a batch takes: 2^40 */
 
 typedef struct Setting
 {
@@ -608,7 +609,7 @@ reduction(uint64_t n, uint32_t halvings)
 	PbfGeometry g = partitioned_geometry(s);
 	Mean mix[5] = {{0}}, modulo = {0};
 
-	for (uint64_t r = scaled(400); r > 0; r--)
+	for (uint64_t r = scaled(1000); r > 0; r--)
 	{
 		fill_partitioned(s, words);
 		for (uint32_t folds = 0; folds <= halvings; folds++)
@@ -653,7 +654,8 @@ main(int argc, char **argv)
 	    {"overlaps", overlaps}, {"reductions", reductions},
 	};
 
-	scale = argc == 3 ? atof(argv[2]) : 0;
+	scale = argc == 4 ? atof(argv[2]) : 0;
+	next_key = argc == 4 ? (int64_t) atoi(argv[3]) << BATCH_SHIFT : 0;
 	pbf_kernel_use(pbf_kernel_find("auto"));
 	for (size_t i = 0; i < COUNT(experiments) && scale > 0; i++)
 	{
@@ -663,6 +665,6 @@ main(int argc, char **argv)
 			return 0;
 		}
 	}
-	fprintf(stderr, "usage: experiment rates|elements|double_hashing|overlaps|reductions SCALE\n");
+	fprintf(stderr, "usage: experiment rates|elements|double_hashing|overlaps|reductions SCALE BATCH\n");
 	return 2;
 }

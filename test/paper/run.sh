@@ -43,7 +43,7 @@ machine()
 		| machine | $(cpu 'Model name'), family $(cpu 'CPU family') model $(cpu Model), $(nproc) cores, $(cpu Hypervisor.vendor) |
 		| caches | L1d $(cpu 'L1d cache'), L2 $(cpu 'L2 cache'), L3 $(cpu 'L3 cache') |
 		| load at the start | $LOAD |
-		| measurements | $1 |
+		| result | $1 |
 	END
 }
 

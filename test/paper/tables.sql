@@ -1,6 +1,17 @@
 -- The tables of doc/paper.md, each a view doc_..., from what the paper prints (figures.sql), what the SQL functions
--- compute, what exact.py computes (table exact), and what was measured (tables measured, compared). Columns that
--- depend on measuring come last. What must not be is in the view wrong.
+-- compute, what exact.py computes (table exact), and what was measured (tables batch, compared). Columns that depend on
+-- measuring come last. What must not be is in the view wrong.
+
+CREATE TABLE exact (what text, m int, k int, n bigint, argument int, value numeric);
+CREATE TABLE batch (program text, experiment text, m bigint, k int, n bigint, argument int, what text, value float8, sigma float8, trials float8);
+CREATE TABLE compared (target float8, variant text, k int, bits float8, build float8, absent float8, present float8, expected float8,
+	rate float8, sigma float8, weak float8, weak_rate float8, half float8, nr int GENERATED ALWAYS AS IDENTITY);
+
+-- All batches of a measurement as one.
+CREATE VIEW measured AS
+SELECT program, experiment, m, k, n, argument, what, sum(value * trials) / sum(trials) AS value,
+	sqrt(sum((sigma * trials) ^ 2)) / sum(trials) AS sigma, sum(trials) AS trials
+FROM batch GROUP BY program, experiment, m, k, n, argument, what;
 
 CREATE FUNCTION occupied(m int, k int, divisor int) RETURNS bigint LANGUAGE sql IMMUTABLE AS
 	'SELECT floor(m / k::float8 * ln(2) / divisor)::bigint';
@@ -35,10 +46,10 @@ $$;
 
 CREATE VIEW deviation AS
 SELECT *, (value - expected) / sigma AS sigmas
-FROM (SELECT experiment, m, k, n, argument || ' ' || what AS what, value, sigma, formula(experiment, m, k, n, argument, what) AS expected
+FROM (SELECT program, experiment, m, k, n, argument || ' ' || what AS what, value, sigma, formula(experiment, m, k, n, argument, what) AS expected
 		FROM measured
 	UNION ALL
-	SELECT 'compared', NULL, k, NULL, variant || ' ' || target, rate, sigma, expected FROM compared) d
+	SELECT 'compare', 'compared', NULL, k, NULL, variant || ' ' || target, rate, sigma, expected FROM compared) d
 WHERE expected IS NOT NULL;
 
 CREATE VIEW computed AS
@@ -95,12 +106,12 @@ SELECT m, k, c, (SELECT sum(pbf_collision_probability(m, k, d)) FROM generate_se
 FROM (VALUES (64, 4), (64, 8), (512, 8), (512, 16)) s (m, k), occupied(m, k, 1) n, generate_series(0, k - 1) c;
 CREATE VIEW doc_tail AS
 SELECT m, k, c AS "collisions, at least", sig(share, 3) AS "share of elements", fixed(ratio, 2) AS "rate / mean rate"
-FROM tail WHERE share >= 1e-6 AND m = 512 AND k = 16 ORDER BY m, k, c;
+FROM tail WHERE share >= 5e-7 AND m = 512 AND k = 16 ORDER BY m, k, c;
 
 CREATE VIEW doc_double_rates AS
 SELECT what AS positions, sig(formula(experiment, m, k, n, argument, what), 4) AS "rate by formula", sig(value, 3) || ' ± ' || sig(sigma, 1) AS "rate, measured"
 FROM (SELECT * FROM measured WHERE experiment = 'double_rate'
-	UNION ALL SELECT 'counted', m, k, n, argument, what, value, sigma, trials FROM measured
+	UNION ALL SELECT * FROM measured
 		WHERE experiment = 'counted' AND (m, k, n) = (512, 8, 44) AND what = 'partitioned') r
 ORDER BY what;
 
@@ -131,7 +142,7 @@ FROM measured WHERE experiment = 'intersection' GROUP BY m, k, n ORDER BY m, k, 
 CREATE VIEW reduced AS
 SELECT n, argument AS halvings, what, value, m >> argument AS bits FROM measured WHERE experiment = 'reduction';
 CREATE VIEW doc_reduction AS
-SELECT sig(1 - exp(-n / 4096.0), 2) AS "fill", n, '1/' || (1 << halvings) AS size,
+SELECT '1/' || round(1 / (1 - exp(-n / 4096.0))) AS "fill", n, '1/' || (1 << halvings) AS size,
 	sig(min(pbf_fpr_partitioned(n, bits, parts)), 3) AS "made anew, by formula",
 	sig(max(value) FILTER (WHERE what = '0 folds'), 3) AS "parts dropped",
 	sig(max(value) FILTER (WHERE what = halvings || ' folds'), 3) AS "folded",
