@@ -256,6 +256,48 @@ CREATE FUNCTION pbf_info(pbf, OUT kind text, OUT layout text, OUT blocks int, OU
 COMMENT ON FUNCTION pbf_info(pbf) IS
 	'kind of element, geometry, size in bytes with header, set bits, fill, estimated distinct elements, false positive rate';
 
+---- theory: formulas of A Case for Partitioned Bloom Filters (Almeida 2022), exact to 12 digits ----
+
+CREATE FUNCTION pbf_fpr_standard(n bigint, m bigint, k int) RETURNS float8
+	AS 'MODULE_PATHNAME', 'pbf_sql_fpr_standard' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pbf_fpr_standard(bigint, bigint, int) IS
+	'exact false positive rate F_s of a standard Bloom filter of m bits (1 or more) with k hash functions (1 to 64) that holds n elements (0 or more)';
+
+CREATE FUNCTION pbf_fpr_standard_approx(n bigint, m bigint, k int) RETURNS float8
+	AS 'MODULE_PATHNAME', 'pbf_sql_fpr_standard_approx' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pbf_fpr_standard_approx(bigint, bigint, int) IS
+	'the usual approximation F_a = (1 - (1 - 1/m)^(n k))^k of pbf_fpr_standard, a lower bound; n: elements, m: bits, k: hash functions';
+
+CREATE FUNCTION pbf_fpr_standard_element(n bigint, m bigint, k int, d int) RETURNS float8
+	AS 'MODULE_PATHNAME', 'pbf_sql_fpr_standard_element' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pbf_fpr_standard_element(bigint, bigint, int, int) IS
+	'exact false positive rate F_s(n,m,k,d) of an element whose k hashes give d distinct positions (1 to the smaller of k and m) in standard Bloom filters; n: elements, m: bits, k: hash functions';
+
+CREATE FUNCTION pbf_fpr_partitioned(n bigint, m bigint, k int) RETURNS float8
+	AS 'MODULE_PATHNAME', 'pbf_sql_fpr_partitioned' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pbf_fpr_partitioned(bigint, bigint, int) IS
+	'exact false positive rate F_p = (1 - (1 - k/m)^n)^k of a partitioned Bloom filter (layout plain) of m bits (k or more) in k parts (1 to 64) that holds n elements (0 or more); the same for every element';
+
+CREATE FUNCTION pbf_fpr_blocked(n bigint, blocks bigint, parts int, part_bits bigint) RETURNS float8
+	AS 'MODULE_PATHNAME', 'pbf_sql_fpr_blocked' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pbf_fpr_blocked(bigint, bigint, int, bigint) IS
+	'exact false positive rate of a blocked partitioned Bloom filter: blocks (1 or more) of parts (1 to 64) of part_bits bits (1 or more, 64 in this extension) that holds n elements (0 or more) (Putze, Sanders, Singler 2009)';
+
+CREATE FUNCTION pbf_collision_probability(m bigint, k int, c int) RETURNS float8
+	AS 'MODULE_PATHNAME', 'pbf_sql_collision_probability' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pbf_collision_probability(bigint, int, int) IS
+	'probability that the k hashes (1 to 64) of an element give exactly k - c distinct positions out of m (1 or more): c collisions (0 to k - 1)';
+
+CREATE FUNCTION pbf_false_overlap_standard(n1 bigint, n2 bigint, m bigint, k int) RETURNS float8
+	AS 'MODULE_PATHNAME', 'pbf_sql_false_overlap_standard' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pbf_false_overlap_standard(bigint, bigint, bigint, int) IS
+	'probability P_s = 1 - (1 - 1/m)^(k^2 n1 n2) that the standard Bloom filters of two disjoint sets of n1 and n2 elements have a common bit; m: bits, k: hash functions; takes pairs for independent';
+
+CREATE FUNCTION pbf_false_overlap_partitioned(n1 bigint, n2 bigint, m bigint, k int) RETURNS float8
+	AS 'MODULE_PATHNAME', 'pbf_sql_false_overlap_partitioned' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pbf_false_overlap_partitioned(bigint, bigint, bigint, int) IS
+	'probability P_p = (1 - (1 - k/m)^(n1 n2))^k that the partitioned Bloom filters of two disjoint sets of n1 and n2 elements have a common bit in every part; m: bits, k: parts; takes pairs for independent';
+
 ---- operators ----
 
 CREATE OPERATOR @> (

@@ -214,7 +214,7 @@ can_simd()
 # --- all of them, in order ------------------------------------------------------------------------------------------
 
 formatter=clang-format-14 # the formatter is pinned, see .clang-format
-prepare_machine clang libclang-rt-dev libipc-run-perl
+prepare_machine clang libclang-rt-dev libipc-run-perl python3-xxhash
 optional=("$formatter" shellcheck)
 if [ -z "$QUICK" ] && [ "$(uname -m)" != aarch64 ]; then
 	# These cannot be had beside gcc-multilib; see apt() for who wins.

@@ -82,16 +82,30 @@ round_for_halving(double count)
 	return best;
 }
 
-/* The rate falls as blocks grow, so bisection finds them. */
+/* Words of one part so that the product of the fills of `parts` parts is the rate: F_p solved for w. */
+static double
+plain_part_words(double n, double fpr, double parts)
+{
+	double fill = exp(log(fpr) / parts);
+
+	return ceil(1 / -expm1(log1p(-fill) / n) / PBF_WORD_BITS);
+}
+
+/*
+ * The rate falls as blocks grow, so bisection finds them. They are more than a plain filter of this rate has
+ * words a part: at equal bits the mean fill of the blocks is that of the plain filter, and the mean of a
+ * convex function is above the function of the mean (Jensen).
+ */
 double
 pbf_blocks_for(double n, double fpr, double parts, double part_bits)
 {
-	double low = 0, high = 1;
+	double low = fmax(plain_part_words(n, fpr, parts) - 1, 0), step = ceil(low / 16) + 1, high = low + step;
 
 	while (pbf_fpr_blocked(n, high, parts, part_bits) > fpr)
 	{
 		low = high;
-		high *= 2; /* no limit: shapes are compared at sizes that are refused afterwards */
+		step *= 2;
+		high += step; /* no limit: shapes are compared at sizes that are refused afterwards */
 	}
 	/* Four digits are far below the 1 % of rounding; small counts are exact. */
 	while (high - low > 1 && high - low > high * 1e-4)
@@ -104,15 +118,6 @@ pbf_blocks_for(double n, double fpr, double parts, double part_bits)
 			high = middle;
 	}
 	return high;
-}
-
-/* Words of one part so that the product of the fills of `parts` parts is the rate: F_p solved for w. */
-static double
-plain_part_words(double n, double fpr, double parts)
-{
-	double fill = exp(log(fpr) / parts);
-
-	return ceil(1 / -expm1(log1p(-fill) / n) / PBF_WORD_BITS);
 }
 
 /* Words of a filter of that shape, before rounding; *count: blocks, or words a part. */

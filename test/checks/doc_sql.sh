@@ -8,7 +8,7 @@
 #   `statement;` → `result`, within a line   with that result: columns separated by ", ", NULL for null; an error is
 #                                            written `ERROR sqlstate: message`.
 #
-# A block that begins with ```sql no-run is skipped. Row counts are left out; blank lines and blanks at the end of
+# A block that begins with ```sql no-run is skipped, for what needs other servers. Row counts are left out; blank lines and blanks at the end of
 # lines do not matter. In the diff, - is what the file says and + what the server says.
 set -euo pipefail
 
@@ -36,6 +36,7 @@ extract()
 			die "$file, line $.: a block of SQL must not be indented\n" if $line =~ /^\s+```sql/;
 			if ($line =~ /^```(.*)/) {
 				if ($mode) { $after_sql = $mode eq "sql"; $mode = ""; next }
+				die "$file, line $.: sql or sql no-run\n" if $1 =~ /^sql/i && $1 !~ /^sql( no-run)?$/;
 				$mode = $1 eq "sql" ? "sql" : $1 eq "text" && $after_sql ? "output" : "other";
 				$after_sql = 0;
 				if ($mode eq "sql") { start(); print $run $block }

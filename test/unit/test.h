@@ -69,5 +69,6 @@ extern void fpr_tests(void);
 extern void size_tests(void);
 extern void format_tests(void);
 extern void sparse_tests(void);
+extern void theory_tests(void);
 
 #endif

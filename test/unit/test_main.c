@@ -104,6 +104,7 @@ main(int argc, char **argv)
 	size_tests();
 	format_tests();
 	sparse_tests();
+	theory_tests();
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed > 0 || passed == 0;
 }
