@@ -216,6 +216,17 @@ SELECT * FROM finds('mixed', 'k = 7', 'tags @> ''{u7}''', 'k = 7 AND tags @> ''{
 	'tsv IS NULL AND doc IS NULL', 'doc = ''{}'' AND k IS NULL', 'k = 5 OR tags @> ''{u6}''', 'tags @> ''{u1500}'' AND t = ''s20''', 't = ''''');
 SELECT column_group, index_columns, leaf_slabs, saturated_ranges, est_false_positive_rate < 0.1 AS rate FROM pbfidx_stats('m_all');
 SELECT DISTINCT column_group, level FROM pbfidx_slabs('m_all') ORDER BY 1;
+-- A parallel build, group by group, gives the same.
+CREATE INDEX m_serial ON mixed USING pbfidx (k, tags, doc, tsv, t);
+SET max_parallel_maintenance_workers = 2;
+SET min_parallel_table_scan_size = 0;
+CREATE INDEX m_parallel ON mixed USING pbfidx (k, tags, doc, tsv, t);
+RESET max_parallel_maintenance_workers;
+RESET min_parallel_table_scan_size;
+SELECT pbfidx_check('m_parallel');
+SELECT count(*) AS different FROM (SELECT level, slab, blocks, columns, fill, column_group FROM pbfidx_slabs('m_serial')
+	EXCEPT SELECT level, slab, blocks, columns, fill, column_group FROM pbfidx_slabs('m_parallel')) d;
+DROP INDEX m_serial, m_parallel;
 VACUUM mixed;
 SELECT pbfidx_resummarize('m_all') AS rebuilt;
 SELECT pbfidx_check('m_all');
@@ -280,6 +291,23 @@ VACUUM sat;
 SELECT pbfidx_check('sat_x');
 SELECT * FROM finds('sat', 'x @> ''{5}''', 'x @> ''{40000}''');
 DROP TABLE sat;
+
+-- ---- values with very many keys: what is kept of them in memory has its limits ----
+CREATE TABLE wide (x int[]) WITH (autovacuum_enabled = off);
+INSERT INTO wide SELECT (SELECT array_agg(j) FROM generate_series(1, 200000) j) FROM generate_series(1, 3);
+INSERT INTO wide SELECT ARRAY[i] FROM generate_series(300001, 300500) i;
+SET maintenance_work_mem = '1MB';
+CREATE INDEX wide_x ON wide USING pbfidx (x) WITH (pages_per_range = 1);
+INSERT INTO wide SELECT (SELECT array_agg(j) FROM generate_series(1000000, 1100000) j);
+INSERT INTO wide SELECT (SELECT array_agg(7) FROM generate_series(1, 100000) j);
+SELECT pbfidx_check('wide_x');
+SELECT * FROM finds('wide', 'x @> ''{200000}''', 'x @> ''{1100000,1000000}''', 'x @> ''{300007}''', 'x && ''{300007,300009}''', 'x @> ''{7}''', 'x @> ''{5000000}''');
+SELECT pbfidx_resummarize('wide_x') AS rebuilt;
+VACUUM wide;
+SELECT pbfidx_check('wide_x');
+SELECT * FROM finds('wide', 'x @> ''{200000}''', 'x @> ''{1100000,1000000}''', 'x @> ''{300007}''', 'x @> ''{7}''');
+RESET maintenance_work_mem;
+DROP TABLE wide;
 
 -- ---- a class of one's own: GIN's functions, without triConsistent ----
 CREATE OPERATOR CLASS binary_tsvector_ops FOR TYPE tsvector USING pbfidx AS
