@@ -327,6 +327,36 @@ SELECT pbfidx_check('b_tsv');
 SELECT * FROM finds('b', 'tsv @@ ''w5''', 'tsv @@ ''w5 & v5''', 'tsv @@ ''w5 & v6''', 'tsv @@ ''w5 | w6''', 'tsv @@ ''!all''', 'tsv @@ ''!w5 & v5''', 'tsv @@ ''w5:*''', 'tsv @@ ''v5 & !w5 & !w12''', 'tsv @@ ''w5 <-> v5''',
 	'tsv @@ ''w1 | w2 | w3 | w4 | w5 | w6 | w7 | w8 | w9 | w10 | w11 | w12''', 'tsv @@ ''w1 & w2 & w3 & w4 & w5 & w6 & w7 & w8 & w9 & w10 & w11 & w12''');
 SELECT pages('b', 'tsv @@ ''w77''') < 6 AS one, pages('b', 'tsv @@ ''w77 & v0''') < 6 AS two, pages('b', 'tsv @@ ''w77 | w78''') < 12 AS any, pages('b', 'tsv @@ ''(w77 | w78) & !nosuch''') < 12 AS consulted;
+-- Random queries of all shapes, by both classes: few words, so that all of them matter.
+CREATE FUNCTION random_tsquery(depth int) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+	dice float8 := random();
+	word text := chr(97 + (random() * 9)::int) || CASE WHEN random() < 0.1 THEN ':*' ELSE '' END;
+BEGIN
+	IF depth = 0 OR dice < 0.2 THEN
+		RETURN word;
+	ELSIF dice < 0.4 THEN
+		RETURN '!(' || random_tsquery(depth - 1) || ')';
+	END IF;
+	RETURN '(' || random_tsquery(depth - 1) || (ARRAY[' & ', ' & ', ' | ', ' <-> '])[1 + (random() * 3)::int] || random_tsquery(depth - 1) || ')';
+END $$;
+SELECT setseed(0.5);
+CREATE TABLE r (tsv tsvector, tags text[], pad char(1800) DEFAULT '') WITH (autovacuum_enabled = off);
+ALTER TABLE r ALTER pad SET STORAGE PLAIN;
+INSERT INTO r SELECT to_tsvector('simple', array_to_string(w, ' ')), w
+FROM (SELECT i, ARRAY(SELECT CASE WHEN random() < 0.05 THEN NULL ELSE chr(97 + (random() * 9)::int) END FROM generate_series(1, (i % 5)) j) AS w FROM generate_series(1, 200) i) x;
+CREATE INDEX r_tri ON r USING pbfidx (tsv) WITH (pages_per_range = 1);
+SELECT conditions, used = conditions AS all_used, rows > 0 AS some_rows, missing, extra
+FROM verify('r', (SELECT array_agg(format('tsv @@ %L::tsquery', random_tsquery(1 + i % 4))) FROM generate_series(1, 300) i));
+DROP INDEX r_tri;
+CREATE INDEX r_binary ON r USING pbfidx (tsv binary_tsvector_ops) WITH (pages_per_range = 1);
+SELECT conditions, used = conditions AS all_used, rows > 0 AS some_rows, missing, extra
+FROM verify('r', (SELECT array_agg(format('tsv @@ %L::tsquery', random_tsquery(1 + i % 4))) FROM generate_series(1, 300) i));
+CREATE INDEX r_tags ON r USING pbfidx (tags) WITH (pages_per_range = 1);
+SELECT conditions, used = conditions AS all_used, rows > 0 AS some_rows, missing, extra
+FROM verify('r', (SELECT array_agg(format('tags %s %L::text[]', (ARRAY['@>', '&&', '<@', '='])[1 + i % 4], ARRAY(SELECT CASE WHEN random() < 0.1 THEN NULL ELSE chr(97 + (random() * 10)::int) END
+	FROM generate_series(1, (random() * 4)::int + i * 0)))) FROM generate_series(1, 300) i));
+DROP TABLE r;
 -- Classes that do not make sense.
 CREATE OPERATOR CLASS no_query_ops FOR TYPE tsvector USING pbfidx AS
 	OPERATOR 1 @@ (tsvector, tsquery),
