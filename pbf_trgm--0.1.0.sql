@@ -15,6 +15,7 @@ CREATE OPERATOR CLASS pbf_trgm_ops FOR TYPE text USING pbfidx FAMILY pbf_trgm_op
 	OPERATOR 6 pg_catalog.~* (text, text),
 	OPERATOR 7 %> (text, text),
 	OPERATOR 9 %>> (text, text),
+	OPERATOR 11 pg_catalog.= (text, text),
 	FUNCTION 2 gin_extract_value_trgm(text, internal),
 	FUNCTION 3 gin_extract_query_trgm(text, internal, smallint, internal, internal, internal, internal),
 	FUNCTION 6 gin_trgm_triconsistent(internal, smallint, text, int, internal, internal, internal),

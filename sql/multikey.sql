@@ -216,6 +216,17 @@ SELECT * FROM finds('mixed', 'k = 7', 'tags @> ''{u7}''', 'k = 7 AND tags @> ''{
 	'tsv IS NULL AND doc IS NULL', 'doc = ''{}'' AND k IS NULL', 'k = 5 OR tags @> ''{u6}''', 'tags @> ''{u1500}'' AND t = ''s20''', 't = ''''');
 SELECT column_group, index_columns, leaf_slabs, saturated_ranges, est_false_positive_rate < 0.1 AS rate FROM pbfidx_stats('m_all');
 SELECT DISTINCT column_group, level FROM pbfidx_slabs('m_all') ORDER BY 1;
+-- A parallel build, group by group, gives the same.
+CREATE INDEX m_serial ON mixed USING pbfidx (k, tags, doc, tsv, t);
+SET max_parallel_maintenance_workers = 2;
+SET min_parallel_table_scan_size = 0;
+CREATE INDEX m_parallel ON mixed USING pbfidx (k, tags, doc, tsv, t);
+RESET max_parallel_maintenance_workers;
+RESET min_parallel_table_scan_size;
+SELECT pbfidx_check('m_parallel');
+SELECT count(*) AS different FROM (SELECT level, slab, blocks, columns, fill, column_group FROM pbfidx_slabs('m_serial')
+	EXCEPT SELECT level, slab, blocks, columns, fill, column_group FROM pbfidx_slabs('m_parallel')) d;
+DROP INDEX m_serial, m_parallel;
 VACUUM mixed;
 SELECT pbfidx_resummarize('m_all') AS rebuilt;
 SELECT pbfidx_check('m_all');
@@ -281,6 +292,23 @@ SELECT pbfidx_check('sat_x');
 SELECT * FROM finds('sat', 'x @> ''{5}''', 'x @> ''{40000}''');
 DROP TABLE sat;
 
+-- ---- values with very many keys: what is kept of them in memory has its limits ----
+CREATE TABLE wide (x int[]) WITH (autovacuum_enabled = off);
+INSERT INTO wide SELECT (SELECT array_agg(j) FROM generate_series(1, 200000) j) FROM generate_series(1, 3);
+INSERT INTO wide SELECT ARRAY[i] FROM generate_series(300001, 300500) i;
+SET maintenance_work_mem = '1MB';
+CREATE INDEX wide_x ON wide USING pbfidx (x) WITH (pages_per_range = 1);
+INSERT INTO wide SELECT (SELECT array_agg(j) FROM generate_series(1000000, 1100000) j);
+INSERT INTO wide SELECT (SELECT array_agg(7) FROM generate_series(1, 100000) j);
+SELECT pbfidx_check('wide_x');
+SELECT * FROM finds('wide', 'x @> ''{200000}''', 'x @> ''{1100000,1000000}''', 'x @> ''{300007}''', 'x && ''{300007,300009}''', 'x @> ''{7}''', 'x @> ''{5000000}''');
+SELECT pbfidx_resummarize('wide_x') AS rebuilt;
+VACUUM wide;
+SELECT pbfidx_check('wide_x');
+SELECT * FROM finds('wide', 'x @> ''{200000}''', 'x @> ''{1100000,1000000}''', 'x @> ''{300007}''', 'x @> ''{7}''');
+RESET maintenance_work_mem;
+DROP TABLE wide;
+
 -- ---- a class of one's own: GIN's functions, without triConsistent ----
 CREATE OPERATOR CLASS binary_tsvector_ops FOR TYPE tsvector USING pbfidx AS
 	OPERATOR 1 @@ (tsvector, tsquery),
@@ -299,6 +327,36 @@ SELECT pbfidx_check('b_tsv');
 SELECT * FROM finds('b', 'tsv @@ ''w5''', 'tsv @@ ''w5 & v5''', 'tsv @@ ''w5 & v6''', 'tsv @@ ''w5 | w6''', 'tsv @@ ''!all''', 'tsv @@ ''!w5 & v5''', 'tsv @@ ''w5:*''', 'tsv @@ ''v5 & !w5 & !w12''', 'tsv @@ ''w5 <-> v5''',
 	'tsv @@ ''w1 | w2 | w3 | w4 | w5 | w6 | w7 | w8 | w9 | w10 | w11 | w12''', 'tsv @@ ''w1 & w2 & w3 & w4 & w5 & w6 & w7 & w8 & w9 & w10 & w11 & w12''');
 SELECT pages('b', 'tsv @@ ''w77''') < 6 AS one, pages('b', 'tsv @@ ''w77 & v0''') < 6 AS two, pages('b', 'tsv @@ ''w77 | w78''') < 12 AS any, pages('b', 'tsv @@ ''(w77 | w78) & !nosuch''') < 12 AS consulted;
+-- Random queries of all shapes, by both classes: few words, so that all of them matter.
+CREATE FUNCTION random_tsquery(depth int) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+	dice float8 := random();
+	word text := chr(97 + (random() * 9)::int) || CASE WHEN random() < 0.1 THEN ':*' ELSE '' END;
+BEGIN
+	IF depth = 0 OR dice < 0.2 THEN
+		RETURN word;
+	ELSIF dice < 0.4 THEN
+		RETURN '!(' || random_tsquery(depth - 1) || ')';
+	END IF;
+	RETURN '(' || random_tsquery(depth - 1) || (ARRAY[' & ', ' & ', ' | ', ' <-> '])[1 + (random() * 3)::int] || random_tsquery(depth - 1) || ')';
+END $$;
+SELECT setseed(0.5);
+CREATE TABLE r (tsv tsvector, tags text[], pad char(1800) DEFAULT '') WITH (autovacuum_enabled = off);
+ALTER TABLE r ALTER pad SET STORAGE PLAIN;
+INSERT INTO r SELECT to_tsvector('simple', array_to_string(w, ' ')), w
+FROM (SELECT i, ARRAY(SELECT CASE WHEN random() < 0.05 THEN NULL ELSE chr(97 + (random() * 9)::int) END FROM generate_series(1, (i % 5)) j) AS w FROM generate_series(1, 200) i) x;
+CREATE INDEX r_tri ON r USING pbfidx (tsv) WITH (pages_per_range = 1);
+SELECT conditions, used = conditions AS all_used, rows > 0 AS some_rows, missing, extra
+FROM verify('r', (SELECT array_agg(format('tsv @@ %L::tsquery', random_tsquery(1 + i % 4))) FROM generate_series(1, 300) i));
+DROP INDEX r_tri;
+CREATE INDEX r_binary ON r USING pbfidx (tsv binary_tsvector_ops) WITH (pages_per_range = 1);
+SELECT conditions, used = conditions AS all_used, rows > 0 AS some_rows, missing, extra
+FROM verify('r', (SELECT array_agg(format('tsv @@ %L::tsquery', random_tsquery(1 + i % 4))) FROM generate_series(1, 300) i));
+CREATE INDEX r_tags ON r USING pbfidx (tags) WITH (pages_per_range = 1);
+SELECT conditions, used = conditions AS all_used, rows > 0 AS some_rows, missing, extra
+FROM verify('r', (SELECT array_agg(format('tags %s %L::text[]', (ARRAY['@>', '&&', '<@', '='])[1 + i % 4], ARRAY(SELECT CASE WHEN random() < 0.1 THEN NULL ELSE chr(97 + (random() * 10)::int) END
+	FROM generate_series(1, (random() * 4)::int + i * 0)))) FROM generate_series(1, 300) i));
+DROP TABLE r;
 -- Classes that do not make sense.
 CREATE OPERATOR CLASS no_query_ops FOR TYPE tsvector USING pbfidx AS
 	OPERATOR 1 @@ (tsvector, tsquery),

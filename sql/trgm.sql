@@ -81,6 +81,7 @@ INSERT INTO conditions SELECT format('line %s %L', o, p) FROM unnest('{~,~*,!~}'
 INSERT INTO conditions SELECT format('line %s %L', o, p) FROM unnest('{%,%>,%>>}'::text[]) o, unnest('{foobar foobaz,timeout in upper,emoji here,nosuchthing,"",x}'::text[]) p;
 INSERT INTO conditions VALUES ('line LIKE ANY (ARRAY[''%needle'', ''%Köln%'', NULL])'), ('line LIKE ANY (ARRAY[''%needle'', ''%''])'), ('line ILIKE ANY (ARRAY[''%KÖLN%'', ''%haystack%'', ''%logged in%took 5 ms''])'),
 	('line ~ ANY (ARRAY[''took (99|98) ms'', ''needle$''])'), ('line LIKE ANY (''{}''::text[])'), ('line LIKE ALL (ARRAY[''%foobar%'', ''%foobaz%''])'), ('line IS NULL'), ('line LIKE NULL'), ('line LIKE ''%timeout%'' AND line LIKE ''%ERROR%'''),
+	('line = ''foobar foobaz'''), ('line = '''''), ('line = ''x'''), ('line IN (''ab'', ''back\slash'', NULL)'),
 	('line LIKE ''%timeout%'' AND line !~ ''ERROR'''), ('line LIKE ''%needle'' OR line IS NULL'), ('line LIKE ''%ms'' AND line ~ ''took 99''');
 SELECT c.cond, used, rows, missing, extra FROM conditions c, find('log', cond) f WHERE missing > 0 OR extra > 0;
 SELECT count(*), count(*) FILTER (WHERE used) AS used, sum(rows) AS rows, sum(missing) AS missing, sum(extra) AS extra FROM conditions, find('log', cond);

@@ -280,7 +280,8 @@ query_class(KeyHasher *kept, Relation index, int column, MemoryContext mcxt)
 	return kept->class;
 }
 
-/* The slots of a query that its filter looks at, or those that only a consultation does. */
+/* All slots of a query, as its filter wants their masks; probed are those that it looks at, or that a
+ * consultation alone does. */
 static void
 add_slots(PbfidxScan *so, const PbfidxQuery *q, bool consulted_only)
 {
@@ -405,7 +406,7 @@ hashes_trusted(Relation index)
 	return false;
 }
 
-/* Condition numbers in the order in which they are looked at: group by group, consultations last. */
+/* The order in which conditions are looked at: group by group, consultations last. */
 static int
 compare_conditions(const void *a, const void *b)
 {

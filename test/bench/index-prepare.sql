@@ -42,26 +42,6 @@ CREATE TABLE bench_look_cpu (peer text, want text, run int, us float8);
 CREATE TABLE bench_client (peer text, want text, us float8);
 CREATE TABLE bench_vacuum (run int, peer text, phase text, ms float8);
 
--- Makes the indexes named the only ones of the table that are used and maintained.
-CREATE PROCEDURE use_index(tab regclass, VARIADIC names text[]) LANGUAGE sql AS $$
-    UPDATE pg_index SET indisvalid = relname = ANY(names), indisready = relname = ANY(names)
-    FROM pg_class c WHERE c.oid = indexrelid AND indrelid = tab
-$$;
-
--- Time, time on a CPU and (as the answer) bytes of WAL of a command.
-CREATE PROCEDURE timed(g text, n text, run int, command text) LANGUAGE plpgsql AS $$
-DECLARE
-    lsn pg_lsn = pg_current_wal_insert_lsn();
-    cpu float8 = cpu_ms();
-    start timestamptz = clock_timestamp();
-    ms float8;
-BEGIN
-    EXECUTE command;
-    ms := extract(epoch FROM clock_timestamp() - start)::float8 * 1000;
-    cpu := cpu_ms() - cpu;
-    INSERT INTO bench_time VALUES (g, n, run, ms, cpu, pg_current_wal_insert_lsn() - lsn);
-END $$;
-
 CREATE VIEW bench_command AS
 SELECT grp, name, percentile_cont(.5) WITHIN GROUP (ORDER BY ms) AS ms,
        percentile_cont(.5) WITHIN GROUP (ORDER BY cpu_ms) AS cpu_ms, (max(ms) - min(ms)) AS range_ms,

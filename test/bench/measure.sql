@@ -77,6 +77,26 @@ $$ SELECT cpu_ms FROM bench_result WHERE grp = g AND name = n $$;
 CREATE FUNCTION ns_each(g text, n text) RETURNS float8 LANGUAGE sql STABLE AS
 $$ SELECT ns_each FROM bench_result WHERE grp = g AND name = n $$;
 
+-- Makes the indexes named the only ones of the table that are used and maintained.
+CREATE PROCEDURE use_index(tab regclass, VARIADIC names text[]) LANGUAGE sql AS $$
+    UPDATE pg_index SET indisvalid = relname = ANY(names), indisready = relname = ANY(names)
+    FROM pg_class c WHERE c.oid = indexrelid AND indrelid = tab
+$$;
+
+-- Time, time on a CPU and (as the answer) bytes of WAL of a command.
+CREATE PROCEDURE timed(g text, n text, run int, command text) LANGUAGE plpgsql AS $$
+DECLARE
+    lsn pg_lsn = pg_current_wal_insert_lsn();
+    cpu float8 = cpu_ms();
+    start timestamptz = clock_timestamp();
+    ms float8;
+BEGIN
+    EXECUTE command;
+    ms := extract(epoch FROM clock_timestamp() - start)::float8 * 1000;
+    cpu := cpu_ms() - cpu;
+    INSERT INTO bench_time VALUES (g, n, run, ms, cpu, pg_current_wal_insert_lsn() - lsn);
+END $$;
+
 -- Whether this machine can run an instruction set.
 LOAD 'pbf';
 CREATE FUNCTION can_simd(name text) RETURNS bool LANGUAGE plpgsql AS $$

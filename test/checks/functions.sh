@@ -1,12 +1,12 @@
 #!/bin/bash
-# functions of the type are immutable and parallel safe, those of the index volatile, and all are named pbf or pbfidx
+# functions of the type and options are immutable and parallel safe, those of the index volatile; all are named pbf or pbfidx
 set -euo pipefail
 
 # Selectivity functions look at statistics: of the type's functions those alone may be stable. What looks at an index or
 # at a table changes with it; a worker may do so as long as it only reads, but sees no temporary tables: restricted.
 wrong=$(psql -XAtq -v ON_ERROR_STOP=1 <<'SQL'
 WITH f AS (
-    SELECT p.*, proname ~ '^pbfidx_' AS of_index,
+    SELECT p.*, proname ~ '^pbfidx_' AND proname !~ '_options$' AS of_index,
            'internal'::regtype = ANY (p.proargtypes) AND p.prorettype = 'float8'::regtype AS selectivity
     FROM pg_proc p
     JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
@@ -20,7 +20,7 @@ WITH f AS (
            CASE WHEN of_index AND proparallel <>
                      CASE WHEN proname IN ('pbfidx_handler', 'pbfidx_resummarize') THEN 'u' ELSE 'r' END
                 THEN 'parallel ' || proparallel::text END AS d,
-           CASE WHEN NOT of_index AND proname !~ '^pbf(_|$)' THEN 'not named pbf' END AS e,
+           CASE WHEN NOT of_index AND proname !~ '^pbf(idx)?(_|$)' THEN 'not named pbf' END AS e,
            CASE WHEN prosecdef THEN 'security definer' END AS f
     FROM f
 )

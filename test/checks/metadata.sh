@@ -1,10 +1,12 @@
 #!/bin/bash
-# META.json is valid and of the same version as pbf.control and the install script
+# META.json is valid and of the same version as the control files and the install scripts
 set -euo pipefail
 
 version=$(sed -n "s/^default_version *= *'\([^']*\)'.*/\1/p" pbf.control)
 [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || { echo "pbf.control: default_version is '$version'"; exit 1; }
 [ -f "pbf--$version.sql" ] || { echo "no install script pbf--$version.sql"; exit 1; }
+[ -f "pbf_trgm--$version.sql" ] || { echo "no install script pbf_trgm--$version.sql"; exit 1; }
+grep -q "^default_version = '$version'" pbf_trgm.control || { echo "pbf_trgm.control: another version"; exit 1; }
 grep -q "^## \[$version\]" CHANGELOG.md || { echo "CHANGELOG.md has no section for $version"; exit 1; }
 
 # The fields that https://pgxn.org/spec/ demands and we promise.
