@@ -202,9 +202,9 @@ pbf_fpr_blocked(double n, double blocks, double parts, double part_bits)
 {
 	Hit h;
 
-	n = floor(n + 0.5);
 	if (blocks <= 1)
 		return pbf_fpr_plain(n, parts, part_bits);
+	n = floor(n + 0.5);
 	if (saturated(n, 1 / (blocks * part_bits)))
 		return 1;
 	blocked_hit(&h, (unsigned) parts, part_bits);

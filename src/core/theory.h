@@ -4,7 +4,7 @@
  * n is a number of keys (may be fractional where it is an estimate), m bits of a whole filter, k hash
  * functions or parts (1 to PBF_PLAIN_MAX_PARTS), rates and probabilities are between 0 and 1. Relative errors
  * are below 1e-12 where the result is above 1e-280; smaller results may be 0. No sum here alternates, so
- * nothing cancels. Time: at most some milliseconds, whatever the sizes. The caller checks ranges.
+ * nothing cancels. Time: at most some 20 milliseconds, whatever the sizes. The caller checks ranges.
  */
 #ifndef PBF_CORE_THEORY_H
 #define PBF_CORE_THEORY_H

@@ -1,6 +1,6 @@
 /*
- * theory.c: the formulas of core/theory.h as SQL functions: checks of arguments, nothing else. core/ has the names
- * of the SQL functions already, so these are pbf_sql_... here.
+ * theory.c: the formulas of core/theory.h as SQL functions: checks of arguments, nothing else. core/ has the
+ * names of the SQL functions already, so these are pbf_sql_... here.
  */
 #include "postgres.h"
 

@@ -36,8 +36,9 @@ extract()
 			die "$file, line $.: a block of SQL must not be indented\n" if $line =~ /^\s+```sql/;
 			if ($line =~ /^```(.*)/) {
 				if ($mode) { $after_sql = $mode eq "sql"; $mode = ""; next }
-				die "$file, line $.: sql or sql no-run\n" if $1 =~ /^sql/i && $1 !~ /^sql( no-run)?$/;
-				$mode = $1 eq "sql" ? "sql" : $1 eq "text" && $after_sql ? "output" : "other";
+				my $language = $1;
+				die "$file, line $.: a block of $language?\n" if $language =~ /^sql./i && $language ne "sql no-run";
+				$mode = $language eq "sql" ? "sql" : $language eq "text" && $after_sql ? "output" : "other";
 				$after_sql = 0;
 				if ($mode eq "sql") { start(); print $run $block }
 			}

@@ -6,8 +6,8 @@
  *    experiment NAME SCALE BATCH     SCALE 1: as for doc/paper.md; 0.05: a quick look
  *
  * Prints lines of: experiment, m, k, n, argument, what, mean, standard error of the mean, number of trials;
- * separated by tabs. Keys are whole numbers and are never used twice; those of each BATCH are others. The same
- * batch gives the same results in every run.
+ * separated by tabs. Keys are whole numbers and are never used twice; those of each BATCH are others. The
+ * same batch gives the same results in every run.
  *
  * The standard error comes from the spread between filters, which are independent; probes of one filter are
  * not.
