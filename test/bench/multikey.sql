@@ -98,7 +98,7 @@ BEGIN
     WHEN 'log' THEN
         -- Pieces of lines, so that they occur: as long as a message, a name, a number.
         INSERT INTO query (tab, name, cond) SELECT t, 'LIKE, ' || chars || ' characters of a line', format('line LIKE %L', '%' || substr(line, 30, chars) || '%')
-            FROM (VALUES (10), (16), (24)) c (chars), LATERAL (SELECT line FROM log WHERE id % 97 = 0 AND length(line) > 60 AND substr(line, 30, chars) !~ '[%_\\]' ORDER BY md5(line || chars) LIMIT 5) x;
+            FROM (VALUES (10), (16), (24)) c (chars), LATERAL (SELECT line FROM log WHERE id % 97 = 0 AND length(line) > 60 AND substr(line, 30, chars) !~ '[%_\\]' ORDER BY md5(line || chars) LIMIT 12) x;
         CALL add_queries(t, 'LIKE, a message that is not there', 'line LIKE ''%no such message%''', 'line LIKE ''%replication failure%''', 'line LIKE ''%unexpected end of%''');
         CALL add_queries(t, 'LIKE, a frequent word', 'line LIKE ''%session%''', 'line LIKE ''%INFO%''');
         CALL add_queries(t, 'ILIKE', 'line ILIKE ''%authentication FAILURE%''');
@@ -127,6 +127,9 @@ BEGIN
         EXECUTE format('SELECT count(*) FROM %I WHERE %s', t, q.cond) INTO n;
         UPDATE query SET rows = n WHERE ord = q.ord;
     END LOOP;
+    -- Pieces of lines are anything from a number to what every line has.
+    UPDATE query SET name = name || CASE WHEN rows <= (SELECT reltuples FROM pg_class WHERE oid = t::regclass) / 1000 THEN ', few rows' ELSE ', many rows' END
+    WHERE tab = t AND name LIKE '%of a line';
 END $$;
 
 CREATE TABLE bench_look (ord int, peer text, run int, ms float8, cpu_ms float8, index_ms float8);
