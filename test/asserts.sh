@@ -43,12 +43,14 @@ STEPS=("$@")
 
 # --- the server -----------------------------------------------------------------------------------------------------
 
-# fetch_source DIR: Debian's source, with its patches, as DIR/source.
+# fetch_source DIR: the source as DIR/source. Of Debian's patches it gets the one by which servers up to 17 find staged
+# extensions; another one would install everything under /usr.
 fetch_source()
 {
 	own_apt "$1/apt" "$(release_of "$MAJOR")"
 	(cd "$1" && apt-get -c apt/apt.conf -qq source --download-only "postgresql-$MAJOR")
-	dpkg-source --no-check -x "$1"/*.dsc "$1/source"
+	dpkg-source --no-check --skip-patches -x "$1"/*.dsc "$1/source"
+	[ ! -e "$1/source/debian/patches/extension_destdir" ] || patch -d "$1/source" -p1 <"$1/source/debian/patches/extension_destdir"
 }
 
 # What contrib modules are tested with needs neither ICU nor Perl.
@@ -69,7 +71,7 @@ build_server()
 		as_builder make -s install-world-bin
 		# From 18 on a test module brings the SQL functions of injection points.
 		[ ! -d src/test/modules/injection_points ] || as_builder make -s -C src/test/modules/injection_points install
-		cp src/tools/valgrind.supp "$dir/server/"
+		as_builder cp src/tools/valgrind.supp "$dir/server/"
 	)
 	rm -rf "$dir/source" "$dir/apt"
 }
@@ -88,12 +90,13 @@ make_server()
 	PG_CONFIG=$dir/server/bin/pg_config
 	export PG_CONFIG
 	[ ! -e "$dir/complete" ] || return 0
-	need_packages gcc make perl bison flex dpkg-dev libxml2-utils zlib1g-dev libipc-run-perl
+	need_packages gcc make perl bison flex patch dpkg-dev libxml2-utils zlib1g-dev libipc-run-perl
 	echo "building PostgreSQL $MAJOR in $dir"
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	log=$dir/log
-	(build_server "$dir") >"$log" 2>&1 || { tail -n 40 "$log" >&2; die "cannot build the server, see $log"; }
+	run build_server "$dir" >"$log" 2>&1
+	[ "$STATUS" = 0 ] || { tail -n 40 "$log" >&2; die "cannot build the server, see $log"; }
 	touch "$dir/complete"
 }
 

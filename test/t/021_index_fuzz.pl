@@ -154,7 +154,7 @@ sub term
 		"c$i = $constant", "c$i = $constant", "c$i = " . literal($type),
 		"c$i IN ($constant, " . value($type, int(rand $distinct)) . ", NULL)",
 		# (= ANY looks into an array of arrays.)
-		$type =~ /\[\]$/ ? "c$i = $constant" : "c$i = ANY (ARRAY(SELECT c$i FROM t WHERE id % 97 = 1 LIMIT " . pick(1, 5, 300) . '))',
+		$type =~ /\[\]$/ ? "c$i = $constant" : "c$i = ANY (ARRAY(SELECT c$i FROM t WHERE id % 97 = 1 ORDER BY id LIMIT " . pick(1, 5, 300) . '))',
 		"c$i IS NULL", "c$i IS NOT NULL AND c$i = $constant",
 		"c$i IS NOT DISTINCT FROM $constant", "c$i <> $constant",
 		"NOT (c$i = $constant)");
