@@ -141,8 +141,10 @@ valgrind_all()
 regress_here()
 {
 	local rc=0
+	use_server
+	as_server createdb contrib_regression # the name that PGXS takes
 	as_server make -s -C "$W/src" installcheck with_llvm=no ISOLATION= TAP_TESTS= REGRESS="$TESTS" \
-		EXTRA_REGRESS_OPTS="--use-existing --host=$W --user=postgres --dbname=postgres --outputdir=$W/out" || rc=$?
+		EXTRA_REGRESS_OPTS="--use-existing --outputdir=$W/out" || rc=$?
 	if [ "$rc" != 0 ]; then
 		head -n 100 "$W/out/regression.diffs" >&2 || true
 		die "regression tests failed"

@@ -270,6 +270,7 @@ if [ -z "$QUICK" ]; then
 		start "unit tests, clang" unit clang run
 		start "unit tests, clang, address sanitizer" unit clang run-asan
 		start "unit tests, clang, undefined behaviour sanitizer" unit clang run-ubsan
+		start "fuzz of the core" unit clang run-fuzz
 	fi
 	if have aarch64-linux-gnu-gcc && have qemu-aarch64; then
 		start "unit tests, aarch64" unit gcc cross
