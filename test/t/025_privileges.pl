@@ -100,10 +100,10 @@ cmp_ok(length $clean, '>', 10000, 'members found');
 is($node->safe_psql('hostile', $refers), $clean, 'installed into a hostile schema: refers to the same');
 is($node->safe_psql('hostile', "CREATE TABLE t AS SELECT i AS k, 'w' || i AS w FROM generate_series(1, 3000) i; CREATE INDEX ON t USING pbfidx (k, w);
 	SET enable_seqscan = off; SELECT count(*) FROM t WHERE k = 5 AND w = 'w5'; SELECT x.pbf_agg(k) OPERATOR(x.@>) 7 FROM t"), "1\nt", 'and works');
-for my $object ('CREATE FUNCTION x.pbf_in(cstring) RETURNS text LANGUAGE sql AS $$SELECT 1::text$$', 'CREATE TYPE x.pbf', 'CREATE FUNCTION x.pbfidx_handler(internal) RETURNS index_am_handler LANGUAGE internal AS $$bthandler$$')
+for my $object ('CREATE FUNCTION x.pbf_in(cstring) RETURNS name LANGUAGE internal AS $$namein$$', 'CREATE TYPE x.pbf', 'CREATE FUNCTION x.pbfidx_handler(internal) RETURNS index_am_handler LANGUAGE internal AS $$bthandler$$')
 {
 	$node->safe_psql('postgres', 'DROP DATABASE IF EXISTS taken; CREATE DATABASE taken');
-	$node->psql('taken', "CREATE SCHEMA x; GRANT ALL ON SCHEMA x TO other; $object");
+	$node->safe_psql('taken', "CREATE SCHEMA x; GRANT ALL ON SCHEMA x TO other; $object");
 	my ($rc, $out, $err) = $node->psql('taken', 'CREATE EXTENSION pbf SCHEMA x');
 	like($err, qr/already exists|is not a member/, "what is there is not taken over: $object");
 }
