@@ -25,7 +25,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . test/versions.sh
 
 MAJOR=15
-TESTS="errors index_types kinds operators planner"
+TESTS="index_reports kinds planner"
 while getopts v:t:h option; do
 	case $option in
 	v) MAJOR=$OPTARG ;;
@@ -155,8 +155,9 @@ regress_here()
 # own_step FUNCTION: in a process of its own, with a directory of its own.
 own_step()
 {
+	CHILDREN=()
 	prepare_machine
-	make_workdir
+	make_workdir # within that of the main process, which ends all there is if it is interrupted
 	copy_tree "$W/src"
 	build_tree "$W/src"
 	install_tree "$W/src" "$W/stage"
@@ -165,6 +166,7 @@ own_step()
 
 use_cache
 make_server
+make_workdir
 PASSED=0
 FAILED=0
 for step in "${STEPS[@]}"; do
