@@ -57,7 +57,7 @@ override BITCODE_CFLAGS += -Wall -Wextra -Wno-sign-compare $(filter -Werror,$(CO
 $(OBJS) $(OBJS:.o=.bc): $(SRC_HEADERS)
 
 CLANG_FORMAT ?= clang-format-14
-FORMATTED = $(wildcard src/*.[ch] src/*/*.[ch] test/unit/*.[ch] test/bench/*.[ch] test/paper/*.[ch])
+FORMATTED = $(wildcard src/*.[ch] src/*/*.[ch] test/unit/*.[ch] test/faults/*.c test/bench/*.[ch] test/paper/*.[ch])
 
 .PHONY: help unit unit-asan unit-ubsan format format-check dist
 

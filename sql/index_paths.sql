@@ -619,9 +619,11 @@ DROP ROLE pbfidx_nobody, pbfidx_reader;
 
 CREATE TABLE unqualified(i int) WITH (autovacuum_enabled = off);
 CREATE FUNCTION unqualified_inner(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $1 * 2';
-CREATE FUNCTION unqualified_outer(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN unqualified_inner($1); END';
+CREATE FUNCTION unqualified_outer(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN public.unqualified_inner($1); END';
 INSERT INTO unqualified SELECT i FROM generate_series(1, 100) i;
 CREATE INDEX unqualified_i ON unqualified USING pbfidx (unqualified_outer(i));
+-- (From 17 on CREATE INDEX, too, runs under a search_path of its own, so it is made unqualified afterwards.)
+CREATE OR REPLACE FUNCTION unqualified_outer(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN unqualified_inner($1); END';
 INSERT INTO unqualified SELECT i FROM generate_series(1, 100000) i;
 SELECT overfull_slabs > 0 AS overfull FROM pbfidx_stats('unqualified_i');
 SET search_path = '';

@@ -1,13 +1,14 @@
 #!/bin/bash
 #
-# Every test of pbf: bash test/check.sh [--quick]
+# Every test of pbf: bash test/check.sh [--quick] [--only REGEX]
 #
 # Sets up what it needs (Debian packages only as root), works in a temporary directory on a server of its own, and
 # leaves nothing behind. The last line is "N passed, N failed"; the exit status says the same.
 #
-#   --quick   leave out the sanitizers, the other architecture and the repetitions under each instruction set
+#   --quick        leave out the sanitizers, the other architecture, the repetitions under each instruction set and the faults
+#   --only REGEX   only tests whose name matches, as it is printed
 #
-# Environment: PG_CONFIG, TMPDIR, KEEP (see lib.sh).
+# Environment: PG_CONFIG, TMPDIR, KEEP, PBF_SETTINGS (see lib.sh); PBF_LIMIT: seconds for one test (default 1200).
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -15,22 +16,28 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . test/lib.sh
 
 QUICK=
-for arg; do
-	case $arg in
+ONLY=
+while [ $# -gt 0 ]; do
+	case $1 in
 	--quick) QUICK=1 ;;
+	--only)
+		ONLY=${2:?--only needs a pattern}
+		shift
+		;;
 	-h | --help)
-		sed -n '3,11s/^# \{0,1\}//p' test/check.sh
+		sed -n '3,12s/^# \{0,1\}//p' test/check.sh
 		exit 0
 		;;
-	*) die "unknown argument: $arg (see --help)" ;;
+	*) die "unknown argument: $1 (see --help)" ;;
 	esac
+	shift
 done
 
 PASSED=0
 FAILED=0
 COUNT=0
 JOBS=$(nproc)
-LIMIT=300 # seconds for one test
+LIMIT=${PBF_LIMIT:-1200} # seconds for one test
 NAMES=() # what CHILDREN (see lib.sh) are
 LOGS=()
 
@@ -38,6 +45,7 @@ LOGS=()
 start()
 {
 	local log
+	[[ $1 =~ $ONLY ]] || return 0
 	while [ ${#NAMES[@]} -ge "$JOBS" ]; do
 		finish
 	done
@@ -99,7 +107,7 @@ check()
 {
 	finish_all
 	start "$@"
-	finish
+	finish_all
 }
 
 skip()
@@ -186,12 +194,25 @@ isolation()
 # tap FILE: one TAP test, which makes its own servers.
 tap()
 {
-	local rc=0
-	stage_settings "$W/stage" >"$W/tap.conf"
-	as_server env TEMP_CONFIG="$W/tap.conf" make -s -C "$W/src" installcheck with_llvm=no REGRESS= ISOLATION= \
-		PROVE_TESTS="$1" || rc=$?
-	[ "$rc" = 0 ] || tail -n 60 "$W/src/tmp_check/log/regress_log_"*
+	tap_in "$W/src" "$W/stage" "$1"
+}
+
+# tap_in SRC STAGE FILE
+tap_in()
+{
+	local rc=0 log
+	stage_settings "$2" >"$1/tap.conf"
+	as_server env TEMP_CONFIG="$1/tap.conf" make -s -C "$1" installcheck with_llvm=no REGRESS= ISOLATION= PROVE_TESTS="$3" || rc=$?
+	log=$1/tmp_check/log/regress_log_$(basename "$3" .pl)
+	[ "$rc" = 0 ] || tail -n 100 "$log"
 	return "$rc"
+}
+
+# A library with faults built in.
+faults()
+{
+	build_faults "$W/faults" "$W/faults-stage"
+	tap_in "$W/faults" "$W/faults-stage" "test/faults/*.pl"
 }
 
 # script FILE: one of test/checks, in a database of its own that has the extension.
@@ -249,6 +270,7 @@ if [ -z "$QUICK" ]; then
 		start "unit tests, clang" unit clang run
 		start "unit tests, clang, address sanitizer" unit clang run-asan
 		start "unit tests, clang, undefined behaviour sanitizer" unit clang run-ubsan
+		start "fuzz of the core" unit clang run-fuzz
 	fi
 	if have aarch64-linux-gnu-gcc && have qemu-aarch64; then
 		start "unit tests, aarch64" unit gcc cross
@@ -257,8 +279,8 @@ if [ -z "$QUICK" ]; then
 	fi
 fi
 
-check "staged installation" build_staged "$W/src" "$W/stage"
-check "server starts" start_server "$W/stage"
+ONLY='' check "staged installation" build_staged "$W/src" "$W/stage"
+ONLY='' check "server starts" start_server "$W/stage"
 use_server
 
 for file in test/checks/*.sh; do
@@ -290,6 +312,11 @@ for file in test/t/*.pl; do
 	check "$file" tap "$file"
 done
 
+if [ -z "$QUICK" ]; then
+	check "faults at every record, allocation and read" faults
+fi
+
 finish_all
 echo "$PASSED passed, $FAILED failed"
+[ "$PASSED" -gt 2 ] || die "no test matches $ONLY" # those two make the server
 [ "$FAILED" = 0 ]

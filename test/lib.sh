@@ -1,4 +1,4 @@
-# Shared by check.sh, demo.sh and the benchmarks: packages, a private copy of the tree, a throwaway server.
+# Shared by all scripts: packages, a private copy of the tree, a throwaway server.
 # shellcheck shell=bash disable=SC2034,SC2119,SC2120
 #
 # Sourced, not run. What it promises: everything happens in one temporary directory ($W) and on a server whose socket
@@ -6,9 +6,10 @@
 # own directories: it is told to look for the extension in a staged installation below $W.
 #
 # From the environment:
-#   PG_CONFIG   which PostgreSQL (default: the newest one that is installed with its development files)
-#   TMPDIR      where the temporary directory goes
-#   KEEP=1      leave the temporary directory behind, for a look at the logs
+#   PG_CONFIG      which PostgreSQL (default: the newest one that is installed with its development files)
+#   TMPDIR         where the temporary directory goes
+#   KEEP=1         leave the temporary directory behind, for a look at the logs
+#   PBF_SETTINGS   configuration lines for every server of every test
 
 umask 022
 export LC_ALL=C.UTF-8
@@ -289,6 +290,7 @@ staging_kind()
 # stage_settings STAGE: configuration lines for a server that is to use that staged installation.
 stage_settings()
 {
+	[ -z "${PBF_SETTINGS:-}" ] || echo "$PBF_SETTINGS"
 	case $(staging_kind) in
 	destdir) echo "extension_destdir = '$1'" ;;
 	control_path) echo "extension_control_path = '$1$SHAREDIR:\$system'" ;;
@@ -351,4 +353,18 @@ use_server()
 sql()
 {
 	as_server psql -X -q -v ON_ERROR_STOP=1 "$@"
+}
+
+# build_faults SRC STAGE: a tree like any other, whose library has test/faults/points.c in front of the server's functions.
+build_faults()
+{
+	local wrap="XLogInsert log_newpage_buffer GenericXLogFinish UnlockReleaseBuffer palloc palloc0 repalloc MemoryContextAlloc \
+		MemoryContextAllocExtended ReadBuffer ReadBufferExtended" name link=test/faults/points.o
+	for name in $wrap; do
+		link+=" -Wl,--wrap=$name"
+	done
+	[ -d "$1" ] || copy_tree "$1"
+	as_server make -s -C "$1" with_llvm=no test/faults/points.o
+	build_tree "$1" SHLIB_LINK="$link"
+	install_tree "$1" "$2"
 }

@@ -68,13 +68,23 @@ require_valid(Relation index)
 		                "drop it."));
 }
 
+static Relation
+open_index(Oid oid)
+{
+	Relation index = try_relation_open(oid, AccessShareLock);
+
+	if (index == NULL)
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("index with OID %u does not exist", oid));
+	require_pbfidx(index);
+	return index;
+}
+
 /* For reading: the owner, or who may scan tables for statistics. */
 static Relation
 open_for_reading(Oid oid)
 {
-	Relation index = relation_open(oid, AccessShareLock);
+	Relation index = open_index(oid);
 
-	require_pbfidx(index);
 	if (!pbf_owns_relation(oid) && !has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
 	require_valid(index);
@@ -434,8 +444,7 @@ pbfidx_resummarize(PG_FUNCTION_ARGS)
 		        errhint("Maintenance of an index cannot be executed during recovery."));
 	heap_oid = IndexGetRelation(oid, true);
 	heap = OidIsValid(heap_oid) ? table_open(heap_oid, ShareUpdateExclusiveLock) : NULL;
-	index = relation_open(oid, AccessShareLock);
-	require_pbfidx(index);
+	index = open_index(oid);
 	if (heap == NULL || index->rd_index->indrelid != heap_oid)
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE),
 		        errmsg("could not open the table of index \"%s\"", RelationGetRelationName(index)));
@@ -633,7 +642,9 @@ pbfidx_estimate(PG_FUNCTION_ARGS)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		        errmsg("false_positive_rate out of range: %g", fpr),
 		        errdetail("It must be between %g and %g.", PBFIDX_MIN_FPR, PBFIDX_MAX_FPR));
-	p.heap = table_open(oid, AccessShareLock);
+	p.heap = try_relation_open(oid, AccessShareLock);
+	if (p.heap == NULL)
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE), errmsg("table with OID %u does not exist", oid));
 	if (p.heap->rd_rel->relkind != RELKIND_RELATION && p.heap->rd_rel->relkind != RELKIND_MATVIEW)
 		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
 		        errmsg("\"%s\" is not a table or materialized view", RelationGetRelationName(p.heap)),

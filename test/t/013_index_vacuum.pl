@@ -200,7 +200,7 @@ say_to($old, 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1;');
 like($err, qr/statement timeout/, 'CREATE INDEX CONCURRENTLY waits in vain');
 say_to($old, 'COMMIT;');
 quit($old);
-is($node->safe_psql('postgres', "SELECT string_agg(indexrelid::regclass || ' ' || indisready || ' ' || indisvalid, ', ' ORDER BY 1) FROM pg_index WHERE indrelid = 'c'::regclass"),
+is($node->safe_psql('postgres', "SELECT string_agg(indexrelid::regclass || ' ' || indisready || ' ' || indisvalid, ', ' ORDER BY indexrelid::regclass::text) FROM pg_index WHERE indrelid = 'c'::regclass"),
 	'c_not_ready false false, c_ready true false', 'both are invalid');
 succeeds("DELETE FROM c WHERE id = 0; INSERT INTO c SELECT i, i FROM generate_series(1, 20000) i", 'writing goes on');
 succeeds("VACUUM ($_) c", "VACUUM ($_) with invalid indexes") for 'PARALLEL 2', 'INDEX_CLEANUP on', 'ANALYZE';

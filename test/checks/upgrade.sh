@@ -1,0 +1,85 @@
+#!/bin/bash
+# an updated extension is the same as one newly installed
+#
+# Every older version that has a full script here is installed and updated, and compared with a new installation. So that
+# this is tested before there is an older version, it is also done for a version after this one that is made up here,
+# with a right update script and with wrong ones.
+set -euo pipefail
+
+version=$(sed -n "s/^default_version *= *'\([^']*\)'.*/\1/p" pbf.control)
+# Where the server looks: Debian's setting up to 17, PostgreSQL's own from 18 on, or its own directory.
+extensions=$(psql -XAtc "SELECT coalesce(nullif(current_setting('extension_destdir', true), '') || '$("$PG_CONFIG" --sharedir)',
+	nullif(split_part(current_setting('extension_control_path', true), ':', 1), '\$system'), '$("$PG_CONFIG" --sharedir)') || '/extension'")
+[ -f "$extensions/pbf.control" ] || { echo "no pbf.control in $extensions"; exit 1; }
+trap 'rm -f "$extensions"/pbf--*made.up*.sql' EXIT
+
+# Everything that belongs to the extension, without OIDs.
+describe()
+{
+	psql -XAtq -v ON_ERROR_STOP=1 <<-'SQL'
+		SET search_path = pg_catalog;
+		CREATE TEMP TABLE member AS SELECT classid, objid FROM pg_depend
+			WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pbf') AND deptype = 'e';
+		SELECT 'member', pg_describe_object(classid, objid, 0), obj_description(objid, classid::regclass::name) FROM member ORDER BY 2;
+		SELECT 'function', oid::regprocedure, prokind, provolatile, proparallel, proisstrict, proretset, proleakproof, prosecdef, procost, prorows,
+			prosupport, prosrc, probin, proacl, proconfig, pg_get_function_result(oid), pg_get_function_arguments(oid)
+			FROM pg_proc JOIN member ON objid = oid AND classid = 'pg_proc'::regclass ORDER BY 2::text;
+		SELECT 'aggregate', aggfnoid::regprocedure, aggtransfn, aggfinalfn, aggcombinefn, aggserialfn, aggmtransfn, aggtranstype::regtype, aggtransspace, agginitval,
+			aggfinalmodify, aggfinalextra FROM pg_aggregate JOIN member ON objid = aggfnoid AND classid = 'pg_proc'::regclass ORDER BY 2::text;
+		SELECT 'operator', oid::regoperator, oprcode, oprrest, oprjoin, oprcom::regoperator, oprnegate::regoperator, oprcanmerge, oprcanhash
+			FROM pg_operator JOIN member ON objid = oid AND classid = 'pg_operator'::regclass ORDER BY 2::text;
+		SELECT 'type', oid::regtype, typlen, typbyval, typcategory, typispreferred, typinput, typoutput, typreceive, typsend, typmodin, typanalyze, typalign, typstorage, typacl
+			FROM pg_type JOIN member ON objid = oid AND classid = 'pg_type'::regclass ORDER BY 2::text;
+		SELECT 'cast', castsource::regtype, casttarget::regtype, castfunc::regprocedure, castcontext, castmethod
+			FROM pg_cast JOIN member ON objid = oid AND classid = 'pg_cast'::regclass ORDER BY 2::text, 3::text;
+		SELECT 'class', opcname, amname, opcintype::regtype, opcdefault, opckeytype::regtype, opfname
+			FROM pg_opclass c JOIN member ON objid = c.oid AND classid = 'pg_opclass'::regclass JOIN pg_am a ON a.oid = opcmethod JOIN pg_opfamily f ON f.oid = opcfamily ORDER BY 2, 3;
+		SELECT 'of a family', f.opfname, a.amname, amopstrategy, amoppurpose, amopopr::regoperator
+			FROM pg_amop JOIN pg_opfamily f ON f.oid = amopfamily JOIN member ON objid = f.oid AND classid = 'pg_opfamily'::regclass JOIN pg_am a ON a.oid = opfmethod ORDER BY 2, 3, 4, 6::text;
+		SELECT 'of a family', f.opfname, a.amname, amprocnum, amproc::regprocedure, amproclefttype::regtype
+			FROM pg_amproc JOIN pg_opfamily f ON f.oid = amprocfamily JOIN member ON objid = f.oid AND classid = 'pg_opfamily'::regclass JOIN pg_am a ON a.oid = opfmethod ORDER BY 2, 3, 4, 6::text;
+	SQL
+}
+
+# describe_version VERSION [FROM]: newly installed, or installed as FROM and updated.
+describe_version()
+{
+	psql -Xq -v ON_ERROR_STOP=1 -c "DROP EXTENSION IF EXISTS pbf CASCADE" -c "CREATE EXTENSION pbf VERSION '${2:-$1}'" 2>/dev/null
+	[ -z "${2:-}" ] || psql -Xq -v ON_ERROR_STOP=1 -c "ALTER EXTENSION pbf UPDATE TO '$1'"
+	describe
+}
+
+describe_version "$version" >"$SCRATCH/new"
+[ "$(grep -c '^function' "$SCRATCH/new")" -gt 150 ] || { echo "where are the functions?"; exit 1; }
+
+older=0
+for script in pbf--*.sql; do
+	old=${script#pbf--}
+	old=${old%.sql}
+	case $old in "$version" | *--*) continue ;; esac
+	older=$((older + 1))
+	describe_version "$version" "$old" >"$SCRATCH/updated"
+	diff -U 0 "$SCRATCH/new" "$SCRATCH/updated" || { echo "$old, updated to $version, differs"; exit 1; }
+done
+
+# change NAME STATEMENTS: an update script to a version of that name.
+change()
+{
+	printf '%s\n' "$2" >"$extensions/pbf--$version--$1.sql"
+}
+
+more="CREATE FUNCTION pbf_more(pbf) RETURNS bool AS 'MODULE_PATHNAME', 'pbf_is_empty' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pbf_more(pbf) IS 'more';
+COMMENT ON TYPE pbf IS 'a filter';"
+{ cat "pbf--$version.sql"; echo "$more"; } >"$extensions/pbf--made.up.sql"
+describe_version made.up >"$SCRATCH/new"
+change made.up "$more"
+describe_version made.up "$version" >"$SCRATCH/updated"
+diff -U 0 "$SCRATCH/new" "$SCRATCH/updated" || { echo "a right update differs"; exit 1; }
+for wrong in "${more/IMMUTABLE/VOLATILE}" "${more/a filter/a bloom filter}" "${more/pbf_is_empty/pbf_fill}" "$more REVOKE ALL ON FUNCTION pbf_more FROM PUBLIC;" \
+	"$more ALTER OPERATOR && (pbf, pbf) SET (RESTRICT = NONE);"; do
+	change made.up "$wrong"
+	describe_version made.up "$version" >"$SCRATCH/updated"
+	! cmp -s "$SCRATCH/new" "$SCRATCH/updated" || { echo "not seen: $wrong"; exit 1; }
+done
+echo "$older older versions, 1 made up"

@@ -1,0 +1,268 @@
+# A fault at every point where one can happen (points.c): the server crashes after each WAL record of growth, rebuild and build;
+# a query is cancelled there; another session works while it waits there; each allocation fails; each page cannot be
+# read. Afterwards the index is checked, every row is found, and the statement succeeds.
+#
+# PBF_FAULT_POINTS: at most so many points of each case (default 12; a long run wants 1000: all of them).
+
+use strict;
+use warnings;
+
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', <<'CONF');
+wal_consistency_checking = all
+autovacuum = off
+jit = off
+max_wal_size = 4GB
+shared_buffers = 64MB
+max_parallel_maintenance_workers = 0
+restart_after_crash = on
+CONF
+$node->start;
+
+# --- what is there before: one database each, copied for each fault --------------------------------------------------
+
+# A row a page, 120 pages a slab.
+my $table = <<'SQL';
+CREATE EXTENSION pbf;
+CREATE FUNCTION fault_count() RETURNS int AS 'pbf' LANGUAGE c VOLATILE;
+CREATE TABLE t (id int, k int, w text, pad text);
+ALTER TABLE t ALTER pad SET STORAGE PLAIN, ALTER w SET STORAGE PLAIN;
+CREATE INDEX t_k ON t USING pbfidx (k, w) WITH (pages_per_range = 1);
+CREATE FUNCTION rows(a int, b int) RETURNS SETOF t LANGUAGE sql AS $$SELECT i, i * 17, md5(i::text), repeat('x', 5000) FROM generate_series(a, b) i$$;
+SQL
+
+sub make_database
+{
+	my ($name, $rows) = @_;
+	$node->safe_psql('postgres', "CREATE DATABASE $name");
+	$node->safe_psql($name, "$table INSERT INTO t SELECT * FROM rows(1, $rows)");
+	return;
+}
+
+make_database('small', 100);
+make_database('used', 230);
+$node->safe_psql('used', 'UPDATE t SET k = -k WHERE id % 2 = 0; DELETE FROM t WHERE id % 3 = 0');
+
+# Interrupted rebuilds, which are gone on with.
+make_database('begun', 230);
+my ($crashed) = $node->psql('begun', "LOAD 'pbf'; SET fault.kind = 'wal'; SET fault.action = 'cancel'; SET fault.at = 4; SELECT pbfidx_resummarize('t_k')");
+isnt($crashed, 0, 'a rebuild was interrupted');
+
+# 60 slabs: VACUUM makes the upper.
+make_database('upper', 7230);
+
+# It continues just before region 2, which needs a directory page of its own: see renew().
+make_database('region', 10);
+
+# --- a statement with a fault ------------------------------------------------------------------------------------------
+
+sub renew
+{
+	my ($template) = @_;
+	$node->safe_psql('postgres', "DROP DATABASE IF EXISTS work; CREATE DATABASE work TEMPLATE $template STRATEGY file_copy");
+	return if $template ne 'region';
+	# Nothing but a hole in the file between here and there.
+	my $file = $node->data_dir . '/' . $node->safe_psql('work', "SELECT pg_relation_filepath('t')");
+	truncate($file, 8192 * (2 * 14400 - 3)) or die "$file: $!";
+	return;
+}
+
+sub faulty
+{
+	my ($kind, $action, $at, $statement) = @_;
+	return $node->psql('work', "LOAD 'pbf'; SET fault.kind = '$kind'; SET fault.action = '$action'; SET fault.at = $at;\n$statement", timeout => 600);
+}
+
+# How many points there are in a statement.
+sub points
+{
+	my ($template, $kind, $statement) = @_;
+	renew($template);
+	return $node->safe_psql('work', "LOAD 'pbf'; SET fault.kind = '$kind'; SET fault.at = 2000000000;\n\\o /dev/null\n$statement;\n\\o\nSELECT fault_count()");
+}
+
+sub wait_for_recovery
+{
+	for (1 .. 600)
+	{
+		my ($rc) = $node->psql('work', 'SELECT 1');
+		return 1 if defined $rc && $rc == 0;
+		usleep(100_000);
+	}
+	return 0;
+}
+
+# What a check of the structure and of all rows finds; '' if nothing.
+sub damage
+{
+	my ($rc, $out, $err) = $node->psql('work', <<'SQL', timeout => 600);
+SET lock_timeout = '500ms';
+SELECT pbfidx_check(indexrelid) FROM pg_index i JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = c.relam AND amname = 'pbfidx' WHERE indisvalid;
+SQL
+	return $err;
+}
+
+# Rows that the sequential scan sees and the index does not find; '' if there are none.
+sub lost
+{
+	my ($rc, $out, $err) = $node->psql('work', <<'SQL', timeout => 600);
+SET enable_seqscan = off; SET enable_indexscan = off;
+SELECT count(*) || ' of ' || (SELECT count(*) > 0 FROM t) FROM (SELECT * FROM t OFFSET 0) s,
+	LATERAL (SELECT count(*) AS n FROM t WHERE k = s.k AND id + 0 = s.id) a,
+	LATERAL (SELECT count(*) AS n FROM t WHERE w = s.w AND id + 0 = s.id) b
+WHERE a.n <> 1 OR b.n <> 1;
+SQL
+	return "$out$err" eq '0 of true' ? '' : "lost: $out$err";
+}
+
+sub wrong { return damage() . lost(); }
+
+# Every point, or about `limit` of them, the first ones all.
+sub choose
+{
+	my ($n, $limit) = @_;
+	return 1 .. $n if $n <= $limit;
+	my %chosen = map { $_ => 1 } 1 .. $limit / 2, map { int($limit / 2 + ($n - $limit / 2) * $_ / ($limit / 2)) } 1 .. $limit / 2;
+	return sort { $a <=> $b } keys %chosen;
+}
+
+my %statement = (
+	insert => 'INSERT INTO t SELECT * FROM rows(10001, 10150)',
+	'insert into a new region' => 'INSERT INTO t SELECT * FROM rows(10001, 10010)',
+	rebuild => "SELECT pbfidx_resummarize('t_k')",
+	vacuum => 'VACUUM (INDEX_CLEANUP on) t',
+	build => 'CREATE INDEX again ON t USING pbfidx (w) WITH (pages_per_range = 1)',
+	reindex => 'REINDEX INDEX t_k',
+	scan => "SET enable_seqscan = off; SELECT count(*) FROM t WHERE k = ANY (ARRAY(SELECT 17 * generate_series(1, 40))) AND w IS NOT NULL",
+	inspect => "SELECT pbfidx_stats('t_k'), pbfidx_check('t_k'), (SELECT count(*) FROM pbfidx_slabs('t_k')), pbfidx_estimate('t', '{k,w}')");
+
+# Where it starts from and what is done.
+my @cases = (
+	[ 'small', 'insert' ], [ 'used', 'rebuild' ], [ 'begun', 'rebuild' ], [ 'upper', 'vacuum' ], [ 'region', 'insert into a new region' ],
+	[ 'used', 'build' ], [ 'used', 'reindex' ]);
+
+my $limit = $ENV{PBF_FAULT_POINTS} || 12;
+
+# --- crash and cancel after each record --------------------------------------------------------------------------------
+
+for my $case (@cases)
+{
+	my ($template, $name) = @$case;
+	my $n = points($template, 'wal', $statement{$name});
+	cmp_ok($n, '>', 1, "$template, $name: $n records");
+	for my $action ('crash', 'cancel')
+	{
+		my (@wrong, $hit);
+		for my $at (choose($n, $limit))
+		{
+			renew($template);
+			$node->safe_psql('work', 'CHECKPOINT') if $at % 2;
+			my ($rc) = faulty('wal', $action, $at, $statement{$name});
+			$hit += $rc != 0;
+			push @wrong, "after $at: no recovery" if !wait_for_recovery();
+			my $what = wrong();
+			push @wrong, "after $at: $what" if $what;
+			($rc, undef, my $err) = $node->psql('work', $statement{$name});
+			$what = $rc ? $err : wrong();
+			push @wrong, "after $at, once more: $what" if $what;
+		}
+		is("@wrong", '', "$template, $name: $action after each record");
+		cmp_ok($hit, '>', 0, "$template, $name: it did $action");
+	}
+}
+
+# --- another session, while one waits after each record ----------------------------------------------------------------
+
+sub wait_until_paused
+{
+	my ($pid) = @_;
+	for (1 .. 3000)
+	{
+		return 1 if $node->safe_psql('work', "SELECT count(*) FROM pg_stat_activity WHERE pid = $pid AND wait_event_type = 'Lock' AND wait_event = 'advisory'");
+		return 0 if $node->safe_psql('work', "SELECT count(*) FROM pg_stat_activity WHERE pid = $pid AND state = 'active'") eq '0';
+		usleep(20_000);
+	}
+	return 0;
+}
+
+for my $case ([ 'used', 'rebuild' ], [ 'begun', 'rebuild' ], [ 'upper', 'vacuum' ])
+{
+	my ($template, $name) = @$case;
+	my (@wrong, $paused);
+	for my $at (choose(points($template, 'wal', $statement{$name}), $limit))
+	{
+		renew($template);
+		my $holder = $node->background_psql('work');
+		$holder->query_safe('SELECT pg_advisory_lock(1)');
+		my $waiter = $node->background_psql('work', on_error_stop => 0);
+		my $pid = $waiter->query_safe('SELECT pg_backend_pid()');
+		$waiter->query_safe("LOAD 'pbf'; SET fault.kind = 'wal'; SET fault.action = 'pause'; SET fault.at = $at");
+		$waiter->query_until(qr/go/, "\\echo go\n$statement{$name};\n");
+		$paused += wait_until_paused($pid);
+		# Who grows keeps others from growing, and from a check of the structure: that is right.
+		my $what = damage();
+		push @wrong, "in the pause after $at: $what" if $what && $what !~ /lock timeout/;
+		$what = lost();
+		push @wrong, "in the pause after $at: $what" if $what;
+		for my $change (
+			"UPDATE t SET k = k + 1, w = w || 'x' WHERE id % 7 = 0", 'DELETE FROM t WHERE id % 5 = 0',
+			"BEGIN; UPDATE t SET w = w || 'y'; ROLLBACK", 'VACUUM (SKIP_LOCKED) t', 'INSERT INTO t SELECT * FROM rows(20001, 20010)')
+		{
+			my ($rc, $out, $err) = $node->psql('work', "SET lock_timeout = '500ms'; $change");
+			push @wrong, "in the pause after $at, $change: $err" if $rc && $err !~ /lock timeout/;
+		}
+		$what = lost();
+		push @wrong, "in the pause after $at, changed: $what" if $what;
+		$holder->quit;
+		$waiter->quit;
+		$what = wrong();
+		push @wrong, "paused after $at: $what" if $what;
+	}
+	is("@wrong", '', "$template, $name: others change the table after each record");
+	cmp_ok($paused, '>', 2, "$template, $name: it waited $paused times");
+}
+
+# --- memory and reading -------------------------------------------------------------------------------------------------
+
+for my $case (@cases, [ 'used', 'scan' ], [ 'upper', 'scan' ], [ 'used', 'inspect' ])
+{
+	my ($template, $name) = @$case;
+	for my $kind ('memory', 'read')
+	{
+		my $n = points($template, $kind, $statement{$name});
+		my (@wrong, $hit);
+		renew($template);
+		for my $at (choose($n, 2 * $limit))
+		{
+			my ($rc, $out, $err) = faulty($kind, 'crash', $at, $statement{$name});
+			$hit += $err =~ /out of memory|could not read block/;
+			push @wrong, "at $at: $err" if $err =~ /corrupted|PANIC|terminat|unexpected/;
+			# What did not fail is done; and statements that were not finished leave their pages behind.
+			renew($template) if $rc == 0 || $at % 10 == 0;
+			my $what = $at % 4 == 0 ? wrong() : '';
+			push @wrong, "at $at: $what" if $what;
+		}
+		my ($rc, $out, $err) = $node->psql('work', $statement{$name});
+		my $what = $rc ? $err : wrong();
+		push @wrong, "after all: $what" if $what;
+		is("@wrong", '', "$template, $name: $kind fails, $n points");
+		cmp_ok($hit, '>', 0, "$template, $name: $kind did fail") if $n > 0;
+	}
+}
+
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP|inconsistent page|signal 11|signal 6/, 'nothing worse in the log');
+
+END
+{
+	my $status = $?;
+	$node->stop('immediate', fail_ok => 1) if defined $node;
+	$? = $status;
+}
+done_testing();

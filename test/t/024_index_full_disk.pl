@@ -1,0 +1,117 @@
+# The disk is full, a file has reached its limit, memory is short: statements fail, and the table and its index go on as if they had
+# never been tried.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "autovacuum = off\njit = off\nmax_parallel_maintenance_workers = 0\nrestart_after_crash = off\n");
+$node->start;
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION pbf;
+-- An index that grows faster than its table: ranges of one page, few rows in each, a tiny rate.
+CREATE TABLE t (id int, k int, w text);
+CREATE INDEX t_k ON t USING pbfidx (k, w) WITH (pages_per_range = 1, false_positive_rate = 1e-9);
+INSERT INTO t SELECT i, i, md5(i::text) FROM generate_series(1, 30000) i;
+SQL
+
+sub right
+{
+	my ($when) = @_;
+	my ($rc, $out, $err) = $node->psql('postgres', <<'SQL', timeout => 600);
+SELECT pbfidx_check(indexrelid) FROM pg_index i JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = relam WHERE amname = 'pbfidx' AND indisvalid;
+SET enable_seqscan = off;
+SELECT count(*) || ' of ' || (SELECT count(*) FROM t) FROM (SELECT * FROM t OFFSET 0) s, LATERAL (SELECT count(*) AS n FROM t WHERE k = s.k AND w = s.w) a WHERE n <> 1;
+SQL
+	my ($rows) = $out =~ / of (\d+)/;
+	like("$out$err", qr/^\s*0 of [1-9]\d*$/, "$when: all rows are found");
+	return $rows;
+}
+
+my $rows = right('before');
+
+# A limit for each file, for all backends from now on: a write beyond it is an error, as on a full disk. (The signal for it is
+# ignored by the server.)
+sub limit_files
+{
+	my ($bytes) = @_;
+	my ($postmaster) = split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
+	system_or_bail('prlimit', '--pid', $postmaster, "--fsize=$bytes:unlimited");
+	return;
+}
+
+plan skip_all => 'no prlimit' if system('prlimit > /dev/null 2>&1') != 0;
+
+# Grows until the table, or its index, has no room any more.
+limit_files(16 * 1024 * 1024);    # a WAL segment has to fit
+my ($failed, $done) = (0, 0);
+for my $batch (1 .. 60)
+{
+	my $first = 30001 + 20000 * $batch;
+	my ($rc, $out, $err) = $node->psql('postgres', "INSERT INTO t SELECT i, i, md5(i::text) FROM generate_series($first, $first + 19999) i", timeout => 600);
+	$rc ? $failed++ : $done++;
+	like($err, qr/File too large|could not extend file/, "a full disk: batch $batch fails as it should") if $rc;
+	last if $failed == 3;
+}
+cmp_ok($failed, '>', 0, 'there was no room');
+cmp_ok(right('full'), '==', $rows + 20000 * $done, 'the rows that were committed are there');
+for my $statement ("SELECT pbfidx_resummarize('t_k')", 'VACUUM t', 'REINDEX INDEX t_k',
+	'CREATE INDEX other ON t USING pbfidx (w, k, id) WITH (pages_per_range = 1, false_positive_rate = 1e-9)')
+{
+	my ($rc, $out, $err) = $node->psql('postgres', $statement, timeout => 600);
+	unlike($err, qr/PANIC|terminat|corrupted|unexpected/, "full: $statement (" . ($rc ? 'fails' : 'succeeds') . ')');
+	right("full, after $statement");
+}
+limit_files('unlimited');
+$node->safe_psql('postgres', "INSERT INTO t SELECT i, i, md5(i::text) FROM generate_series(5000001, 5010000) i");
+$node->safe_psql('postgres', "SELECT pbfidx_resummarize('t_k')");
+right('with room again');
+
+# --- memory ---------------------------------------------------------------------------------------------------------
+
+# A backend may have no more address space than it has, and a little. What fails says so, and nothing else happens.
+sub size_of
+{
+	my ($pid) = @_;
+	return slurp_file("/proc/$pid/status") =~ /^VmSize:\s+(\d+) kB/m ? $1 * 1024 : die "no size of $pid";
+}
+
+my ($wrong, $refused, $fine) = ('', 0, 0);
+for my $megabytes (1, 4, 16, 64, 256)
+{
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+	my $pid = $session->query("SELECT pg_backend_pid() FROM (SELECT pbf_new(10)) f");
+	system_or_bail('prlimit', '--pid', $pid, '--as=' . (size_of($pid) + $megabytes * 1024 * 1024));
+	for my $statement ("SELECT pbfidx_resummarize('t_k')", 'REINDEX INDEX t_k', "SELECT pbfidx_check('t_k')",
+		'SELECT pbf_fill(pbf_agg(i)) FROM generate_series(1, 2000000) i', 'SELECT pbf_fill(pbf_new(1e8))',
+		'SELECT pbf_fill(pbf_agg(i, 1e7)) FROM generate_series(1, 10) i',
+		'SELECT sum(pbf_fill(f)) FROM (SELECT pbf_agg(i, 5000) AS f FROM generate_series(1, 20000) i GROUP BY i % 10000) g',
+		'SELECT count(*) FROM t WHERE k = ANY (ARRAY(SELECT generate_series(1, 300000))) AND id < 10')
+	{
+		$session->{stderr} = '';
+		$session->query($statement);
+		my $err = $session->{stderr};
+		$err =~ s/^(WARNING|NOTICE|LOG|background_psql).*\n//mg;
+		$err ? $refused++ : $fine++;
+		$wrong .= "$megabytes MB, $statement: $err\n" if $err && $err !~ /out of memory|Cannot allocate memory/;
+	}
+	$session->quit;
+}
+is($wrong, '', 'what fails for want of memory says so');
+cmp_ok($refused, '>', 5, "memory was short: $refused statements failed, $fine did not");
+right('after that');
+
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP|signal 11|signal 6/, 'nothing worse in the log');
+
+END
+{
+	my $status = $?;
+	$node->stop('immediate', fail_ok => 1) if defined $node;
+	$? = $status;
+}
+done_testing();
