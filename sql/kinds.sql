@@ -337,12 +337,18 @@ CREATE OPERATOR CLASS caseless_ops DEFAULT FOR TYPE caseless USING btree
 CREATE OPERATOR CLASS caseless_ops DEFAULT FOR TYPE caseless USING hash
 	AS OPERATOR 1 =, FUNCTION 1 caseless_hash(caseless), FUNCTION 2 caseless_hash(caseless, int8);
 CREATE DOMAIN caseless_domain AS caseless;
--- Inside an array or a record its own function does the hashing.
+-- Inside an array its own function does the hashing. Inside a composite value it does only if it is written in C: the server
+-- does not tell others that their second argument is not NULL.
 CREATE TYPE caseless_pair AS (a int, b caseless);
+CREATE TYPE caseless_pairs AS (a int, b caseless_pair[]);
 SELECT v.a, v.b, c.* FROM (VALUES
-	($$ARRAY['Abc'::caseless]$$, $$ARRAY['aBC'::caseless]$$),
-	($$ROW(1, 'Abc')::caseless_pair$$, $$ROW(1, 'aBC')::caseless_pair$$)
+	($$ARRAY['Abc'::caseless]$$, $$ARRAY['aBC'::caseless]$$)
 ) v (a, b), compare(v.a, v.b) c;
+SELECT e, r.* FROM unnest(ARRAY[
+	$$pbf_hash(ROW(1, 'Abc')::caseless_pair)$$,
+	$$pbf_hash(ARRAY[ROW(1, 'Abc')::caseless_pair])$$,
+	$$pbf_hash(ROW(1, '{}')::caseless_pairs)$$
+]) e, refusal(e) r;
 
 -- A hash function that is not IMMUTABLE.
 CALL make_type('shaky', 'int4', '');

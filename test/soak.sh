@@ -79,7 +79,7 @@ build_tree "$W/src"
 install_tree "$W/src" "$W/stage"
 start_server "$W/stage" "autovacuum_naptime = 1s" "autovacuum_max_workers = 5" "shared_buffers = 64MB" "autovacuum_vacuum_cost_limit = 10000" "jit = off"
 use_server
-sql -f test/soak.sql >/dev/null
+sql -f "$W/src/test/soak.sql" >/dev/null
 echo "pbf on $("$PG_CONFIG" --version): $1 minutes"
 
 FAILED=0

@@ -10,7 +10,7 @@ CREATE INDEX t_half ON t USING pbfidx ((k / 2)) WITH (pages_per_range = 1) WHERE
 
 -- A row of the load; tags are often stored out of line.
 CREATE FUNCTION add(n int) RETURNS void LANGUAGE sql AS $$
-	INSERT INTO t (k, w, tags) SELECT random() * 1e6, md5(random()::text), (SELECT string_agg(md5((random() + i)::text), ' ') FROM generate_series(1, i % 12) j)
+	INSERT INTO t (k, w, tags) SELECT random() * 1e6, md5(random()::text), (SELECT string_agg(md5((random() + j)::text), ' ') FROM generate_series(1, i % 12) j)
 	FROM generate_series(1, n) i
 $$;
 SELECT add(20000);

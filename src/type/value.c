@@ -26,6 +26,7 @@
 #include "access/transam.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_enum.h"
+#include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
@@ -546,14 +547,45 @@ refuse_filter(Oid type)
 
 static void require_immutable(Oid type);
 
+/*
+ * For a column of a composite value the server calls the hash function without saying whether its second
+ * argument, the seed, is NULL (hash_record_extended sets the flag of the first one twice): functions in C do
+ * not look, others would see whatever was in memory, and hash equal values differently.
+ */
+static void
+require_compiled(Oid type)
+{
+	Oid function = lookup_type_cache(getBaseType(type), TYPECACHE_HASH_EXTENDED_PROC)->hash_extended_proc;
+	HeapTuple row;
+	Oid language;
+
+	if (!OidIsValid(function))
+		return;
+	row = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	if (!HeapTupleIsValid(row))
+		elog(ERROR, "cache lookup failed for function %u", function);
+	language = ((Form_pg_proc) GETSTRUCT(row))->prolang;
+	ReleaseSysCache(row);
+	if (language != INTERNALlanguageId && language != ClanguageId)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		        errmsg("hash function %s of type %s cannot be used inside composite values",
+		               format_procedure(function), format_type_be(type)),
+		        errdetail("It is not written in C."),
+		        errhint("Hash the columns by themselves, or their text."));
+}
+
 static void
 require_immutable_columns(Oid type)
 {
 	TupleDesc columns = lookup_rowtype_tupdesc(type, -1);
 
 	for (int i = 0; i < columns->natts; i++)
-		if (!TupleDescAttr(columns, i)->attisdropped)
-			require_immutable(TupleDescAttr(columns, i)->atttypid);
+	{
+		if (TupleDescAttr(columns, i)->attisdropped)
+			continue;
+		require_compiled(TupleDescAttr(columns, i)->atttypid);
+		require_immutable(TupleDescAttr(columns, i)->atttypid);
+	}
 	ReleaseTupleDesc(columns);
 }
 
