@@ -16,7 +16,7 @@ trap 'rm -f "$extensions"/pbf--*made.up*.sql' EXIT
 # Everything that belongs to the extension, without OIDs.
 describe()
 {
-	psql -XAtq -v ON_ERROR_STOP=1 <<-'SQL'
+	psql -XAtq -v ON_ERROR_STOP=1 <<-'SQL' | LC_ALL=C sort
 		SET search_path = pg_catalog;
 		CREATE TEMP TABLE member AS SELECT classid, objid FROM pg_depend
 			WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pbf') AND deptype = 'e';
