@@ -39,6 +39,8 @@ version()
 	copy_tree "$W/src$1"
 	build_tree "$W/src$1"
 	install_tree "$W/src$1" "$W/stage$1"
+	# pg_upgrade carries the functions over as they are: their library must be looked for in dynamic_library_path by either server.
+	sed -i "s/^module_pathname.*/module_pathname = 'pbf'/" "$W/stage$1$SHAREDIR/extension/pbf.control"
 	as_server "$BINDIR/initdb" -D "$W/data$1" -U postgres -A trust --encoding=UTF8 --locale=C --no-sync "${checksums[@]}" >"$W/log/initdb" 2>&1
 	{
 		echo "listen_addresses = ''"
