@@ -20,24 +20,24 @@ describe()
 		SET search_path = pg_catalog;
 		CREATE TEMP TABLE member AS SELECT classid, objid FROM pg_depend
 			WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pbf') AND deptype = 'e';
-		SELECT 'member', pg_describe_object(classid, objid, 0), obj_description(objid, classid::regclass::name) FROM member ORDER BY 2;
+		SELECT 'member', pg_describe_object(classid, objid, 0), obj_description(objid, classid::regclass::name) FROM member;
 		SELECT 'function', oid::regprocedure, prokind, provolatile, proparallel, proisstrict, proretset, proleakproof, prosecdef, procost, prorows,
 			prosupport, prosrc, probin, proacl, proconfig, pg_get_function_result(oid), pg_get_function_arguments(oid)
-			FROM pg_proc JOIN member ON objid = oid AND classid = 'pg_proc'::regclass ORDER BY 2::text;
+			FROM pg_proc JOIN member ON objid = oid AND classid = 'pg_proc'::regclass;
 		SELECT 'aggregate', aggfnoid::regprocedure, aggtransfn, aggfinalfn, aggcombinefn, aggserialfn, aggmtransfn, aggtranstype::regtype, aggtransspace, agginitval,
-			aggfinalmodify, aggfinalextra FROM pg_aggregate JOIN member ON objid = aggfnoid AND classid = 'pg_proc'::regclass ORDER BY 2::text;
+			aggfinalmodify, aggfinalextra FROM pg_aggregate JOIN member ON objid = aggfnoid AND classid = 'pg_proc'::regclass;
 		SELECT 'operator', oid::regoperator, oprcode, oprrest, oprjoin, oprcom::regoperator, oprnegate::regoperator, oprcanmerge, oprcanhash
-			FROM pg_operator JOIN member ON objid = oid AND classid = 'pg_operator'::regclass ORDER BY 2::text;
+			FROM pg_operator JOIN member ON objid = oid AND classid = 'pg_operator'::regclass;
 		SELECT 'type', oid::regtype, typlen, typbyval, typcategory, typispreferred, typinput, typoutput, typreceive, typsend, typmodin, typanalyze, typalign, typstorage, typacl
-			FROM pg_type JOIN member ON objid = oid AND classid = 'pg_type'::regclass ORDER BY 2::text;
+			FROM pg_type JOIN member ON objid = oid AND classid = 'pg_type'::regclass;
 		SELECT 'cast', castsource::regtype, casttarget::regtype, castfunc::regprocedure, castcontext, castmethod
-			FROM pg_cast JOIN member ON objid = oid AND classid = 'pg_cast'::regclass ORDER BY 2::text, 3::text;
+			FROM pg_cast JOIN member ON objid = oid AND classid = 'pg_cast'::regclass;
 		SELECT 'class', opcname, amname, opcintype::regtype, opcdefault, opckeytype::regtype, opfname
-			FROM pg_opclass c JOIN member ON objid = c.oid AND classid = 'pg_opclass'::regclass JOIN pg_am a ON a.oid = opcmethod JOIN pg_opfamily f ON f.oid = opcfamily ORDER BY 2, 3;
+			FROM pg_opclass c JOIN member ON objid = c.oid AND classid = 'pg_opclass'::regclass JOIN pg_am a ON a.oid = opcmethod JOIN pg_opfamily f ON f.oid = opcfamily;
 		SELECT 'of a family', f.opfname, a.amname, amopstrategy, amoppurpose, amopopr::regoperator
-			FROM pg_amop JOIN pg_opfamily f ON f.oid = amopfamily JOIN member ON objid = f.oid AND classid = 'pg_opfamily'::regclass JOIN pg_am a ON a.oid = opfmethod ORDER BY 2, 3, 4, 6::text;
+			FROM pg_amop JOIN pg_opfamily f ON f.oid = amopfamily JOIN member ON objid = f.oid AND classid = 'pg_opfamily'::regclass JOIN pg_am a ON a.oid = opfmethod;
 		SELECT 'of a family', f.opfname, a.amname, amprocnum, amproc::regprocedure, amproclefttype::regtype
-			FROM pg_amproc JOIN pg_opfamily f ON f.oid = amprocfamily JOIN member ON objid = f.oid AND classid = 'pg_opfamily'::regclass JOIN pg_am a ON a.oid = opfmethod ORDER BY 2, 3, 4, 6::text;
+			FROM pg_amproc JOIN pg_opfamily f ON f.oid = amprocfamily JOIN member ON objid = f.oid AND classid = 'pg_opfamily'::regclass JOIN pg_am a ON a.oid = opfmethod;
 	SQL
 }
 
