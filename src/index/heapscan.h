@@ -57,8 +57,8 @@ extern void pbfidx_end_heapscan(PbfidxHeapScan *scan);
 /*
  * Calls `take` with the keys of each version on the block that some snapshot could see. A rebuild gets false
  * if a version that is not live would need its TOAST, an expression or a predicate: these may fail, and a
- * rebuild must not; `take` may have been called for some versions then. It may run under the lock of the heap
- * page, so it takes none.
+ * rebuild must not; `take` was called for none then. It runs on a copy of the page, when no lock is
+ * held.
  */
 extern bool pbfidx_scan_block(PbfidxHeapScan *scan, BlockNumber block, PbfidxTakeKeys take, void *arg);
 

@@ -29,7 +29,7 @@
 #include "storage/bufpage.h"
 
 #define PBFIDX_MAGIC 0x70626649
-#define PBFIDX_VERSION 1
+#define PBFIDX_VERSION 2      /* 1: parts of 64 rows, no groups; never released */
 #define PBFIDX_PAGE_ID 0xFF8B /* last two bytes of every page, for tools that look there */
 
 /* Rows of a slab page, at least: a row has as many bytes as that leaves room for, then there are as many rows

@@ -273,13 +273,6 @@ pbfidx_make_query(PbfidxQueryClass *class, StrategyNumber strategy, Datum query)
 
 /* ---- filtering ---- */
 
-static inline void
-and_columns(PbfidxMask *to, const PbfidxMask *from)
-{
-	for (int w = 0; w < (int) PBFIDX_MASK_WORDS; w++)
-		to->words[w] &= from->words[w];
-}
-
 /* Whether a column with these of the tested keys may match. */
 static bool
 consult(PbfidxQuery *q, const PbfidxMask *masks, int column)
@@ -310,7 +303,7 @@ consult_columns(PbfidxQuery *q, const PbfidxMask *masks, PbfidxMask *columns)
 	for (int column = -1; (column = pbfidx_mask_next(columns, column + 1)) >= 0;)
 	{
 		if (!consult(q, masks, column))
-			columns->words[column / 64] &= ~(UINT64CONST(1) << (column % 64));
+			pbfidx_mask_clear(columns, column);
 	}
 }
 
@@ -323,15 +316,15 @@ narrow_columns(const PbfidxQuery *q, const PbfidxMask *masks, PbfidxMask *column
 	for (int i = 0; i < q->n; i++)
 	{
 		if (q->roles[i] == PBFIDX_KEY_REQUIRED)
-			and_columns(columns, &masks[i]);
+			pbfidx_mask_and(columns, &masks[i]);
 	}
 	for (int slot = 0; slot <= q->n; slot++)
 	{
-		for (int w = 0; w < (int) PBFIDX_MASK_WORDS && q->any_of[slot]; w++)
-			any.words[w] |= masks[slot].words[w];
+		if (q->any_of[slot])
+			pbfidx_mask_or(&any, &masks[slot]);
 	}
 	if (q->any)
-		and_columns(columns, &any);
+		pbfidx_mask_and(columns, &any);
 }
 
 void

@@ -111,14 +111,15 @@ sample_range_keys(PbfidxRebuild *r, uint32 leaf)
 	return pbfidx_mean(&m);
 }
 
-/* Pages for a leaf slab; 0: give up. *column_keys: what it is sized for. */
+/* Pages for a leaf slab; 0: give up. */
 static uint32
-leaf_size(PbfidxRebuild *r, uint32 leaf, const PbfidxRegion *region, double *column_keys)
+leaf_size(PbfidxRebuild *r, uint32 leaf, const PbfidxRegion *region)
 {
-	*column_keys = sample_range_keys(r, leaf);
-	if (*column_keys < 0)
+	double range_keys = sample_range_keys(r, leaf);
+
+	if (range_keys < 0)
 		return 0;
-	return pbfidx_leaf_blocks(group_of(r, (PbfidxSlabId){PBFIDX_LEAF, leaf}), *column_keys,
+	return pbfidx_leaf_blocks(group_of(r, (PbfidxSlabId){PBFIDX_LEAF, leaf}), range_keys,
 	                          region->upper.column_keys, region->upper.now.blocks);
 }
 
@@ -169,11 +170,10 @@ count_slabs(PbfidxRebuild *r, uint32 region)
  * levels gives: where leaf slabs came first and are large, they will not stay so.
  */
 static uint32
-upper_size(PbfidxRebuild *r, PbfidxSlabKeys *keys, uint32 number, const PbfidxRegion *region,
-           double *column_keys)
+upper_size(PbfidxRebuild *r, PbfidxSlabKeys *keys, uint32 number, const PbfidxRegion *region)
 {
 	uint32 slabs = count_slabs(r, number);
-	double range_keys;
+	double range_keys, slab_keys;
 	PbfidxPlan plan;
 
 	for (uint32 i = 0; i < slabs; i++)
@@ -182,10 +182,10 @@ upper_size(PbfidxRebuild *r, PbfidxSlabKeys *keys, uint32 number, const PbfidxRe
 			return 0;
 		if (keys->ranges == 0)
 			continue;
-		*column_keys = pbfidx_full_slab_keys(keys);
+		slab_keys = pbfidx_full_slab_keys(keys);
 		range_keys = pbfidx_mean_range_keys(keys);
-		plan = pbfidx_plan(keys->group, range_keys, *column_keys, true);
-		return Max(plan.upper_blocks, pbfidx_upper_blocks(keys->group, range_keys, *column_keys,
+		plan = pbfidx_plan(keys->group, range_keys, slab_keys, true);
+		return Max(plan.upper_blocks, pbfidx_upper_blocks(keys->group, range_keys, slab_keys,
 		                                                  mean_leaf_fpr(keys->group, region)));
 	}
 	return 0;
@@ -300,13 +300,11 @@ static bool
 begin_next(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, const PbfidxRegion *region,
            PbfidxEntry *entry)
 {
-	double column_keys = 0;
 	uint32 blocks;
 
 	if (entry->next.start != 0)
 		return true;
-	blocks = id.level == PBFIDX_LEAF ? leaf_size(r, id.slab, region, &column_keys)
-	                                 : upper_size(r, keys, id.slab, region, &column_keys);
+	blocks = id.level == PBFIDX_LEAF ? leaf_size(r, id.slab, region) : upper_size(r, keys, id.slab, region);
 	if (blocks == 0)
 		return false;
 	publish_next(r, id, entry, blocks);

@@ -447,20 +447,6 @@ prepare(PbfidxScan *so, IndexScanDesc scan)
 
 /* ---- probing ---- */
 
-static inline void
-or_mask(PbfidxMask *to, const PbfidxMask *from)
-{
-	for (int w = 0; w < (int) PBFIDX_MASK_WORDS; w++)
-		to->words[w] |= from->words[w];
-}
-
-static inline void
-and_mask(PbfidxMask *to, const PbfidxMask *from)
-{
-	for (int w = 0; w < (int) PBFIDX_MASK_WORDS; w++)
-		to->words[w] &= from->words[w];
-}
-
 static inline bool
 is_empty_mask(const PbfidxMask *mask)
 {
@@ -496,7 +482,7 @@ run_probes(IndexScanDesc scan, Probe *probes, int n, int parts)
 		if (valid)
 		{
 			pbfidx_probe(pbfidx_matrix(page), &probes[i].place, parts, &mask);
-			or_mask(probes[i].mask, &mask);
+			pbfidx_mask_or(probes[i].mask, &mask);
 		}
 		UnlockReleaseBuffer(probes[i].buffer);
 	}
@@ -564,8 +550,8 @@ apply_condition(PbfidxScan *so, const Condition *c, const PbfidxMask *masks, Pbf
 	if (c->nqueries == 0)
 	{
 		for (int i = 0; i < c->n; i++)
-			or_mask(&any, &masks[i]);
-		and_mask(columns, &any);
+			pbfidx_mask_or(&any, &masks[i]);
+		pbfidx_mask_and(columns, &any);
 		return;
 	}
 	old = MemoryContextSwitchTo(so->temp);
@@ -574,12 +560,12 @@ apply_condition(PbfidxScan *so, const Condition *c, const PbfidxMask *masks, Pbf
 		PbfidxMask left = *columns;
 
 		pbfidx_filter_columns(c->queries[i], masks, &left);
-		or_mask(&any, &left);
+		pbfidx_mask_or(&any, &left);
 		masks += c->queries[i]->n + 1;
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(so->temp);
-	and_mask(columns, &any);
+	pbfidx_mask_and(columns, &any);
 }
 
 /* Leaf slabs of the region that may hold a row; the masks of the single keys in so->key_masks. */
@@ -591,7 +577,7 @@ probe_upper(PbfidxScan *so, Queue *q, uint32 region, GroupConditions g, PbfidxMa
 	PbfidxMask existing;
 
 	existing_slabs(so->region, &existing);
-	and_mask(slabs, &existing);
+	pbfidx_mask_and(slabs, &existing);
 	for (int c = g.first; c < g.end; c++)
 	{
 		for (int key = so->conditions[c].first; key < so->conditions[c].first + so->conditions[c].n; key++)
@@ -615,7 +601,7 @@ static void
 drop_empty_slab(PbfidxMask *slabs, const PbfidxMask *ranges, int s)
 {
 	if (is_empty_mask(&ranges[s]))
-		slabs->words[s / 64] &= ~(UINT64CONST(1) << (s % 64));
+		pbfidx_mask_clear(slabs, s);
 }
 
 /* Probes the keys of a condition in one leaf slab, as far as the upper left them; the results are OR-ed into
@@ -649,7 +635,7 @@ apply_any_to_leaves(PbfidxScan *so, Queue *q, uint32 region, const Condition *c,
 	flush_queue(q);
 	for (int s = -1; q->valid && (s = pbfidx_mask_next(slabs, s + 1)) >= 0;)
 	{
-		and_mask(&ranges[s], &any[s]);
+		pbfidx_mask_and(&ranges[s], &any[s]);
 		drop_empty_slab(slabs, ranges, s);
 	}
 }

@@ -86,6 +86,20 @@ pbfidx_load_row(const uint8 *row, PbfidxMask *mask)
 	mask->words[PBFIDX_MASK_WORDS - 1] &= PBFIDX_LAST_WORD;
 }
 
+static inline void
+pbfidx_mask_and(PbfidxMask *to, const PbfidxMask *from)
+{
+	for (int w = 0; w < (int) PBFIDX_MASK_WORDS; w++)
+		to->words[w] &= from->words[w];
+}
+
+static inline void
+pbfidx_mask_or(PbfidxMask *to, const PbfidxMask *from)
+{
+	for (int w = 0; w < (int) PBFIDX_MASK_WORDS; w++)
+		to->words[w] |= from->words[w];
+}
+
 /* The AND of a key's rows. */
 static inline void
 pbfidx_probe(const uint8 *matrix, const PbfidxPlace *place, int parts, PbfidxMask *mask)
@@ -96,8 +110,7 @@ pbfidx_probe(const uint8 *matrix, const PbfidxPlace *place, int parts, PbfidxMas
 		PbfidxMask row;
 
 		pbfidx_load_row(matrix + place->rows[i] * PBFIDX_ROW_BYTES, &row);
-		for (int w = 0; w < (int) PBFIDX_MASK_WORDS; w++)
-			mask->words[w] &= row.words[w];
+		pbfidx_mask_and(mask, &row);
 	}
 }
 
@@ -130,6 +143,12 @@ pbfidx_mask_fill(PbfidxMask *mask)
 {
 	memset(mask, 0xff, sizeof(*mask));
 	mask->words[PBFIDX_MASK_WORDS - 1] = PBFIDX_LAST_WORD;
+}
+
+static inline void
+pbfidx_mask_clear(PbfidxMask *mask, int column)
+{
+	mask->words[column / 64] &= ~(UINT64CONST(1) << (column % 64));
 }
 
 /* The first column at or after `from` that is in the mask; -1: none. */
