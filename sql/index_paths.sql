@@ -8,30 +8,12 @@ CREATE SCHEMA index_paths;
 SET search_path = index_paths, public;
 SET max_parallel_workers_per_gather = 0;
 
--- The rows of a condition, by the index and by the sequential scan. used: whether the plan has a pbfidx index.
-CREATE FUNCTION find(tab text, cond text, OUT used bool, OUT rows bigint, OUT missing bigint, OUT extra bigint)
-LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	by_index tid[];
-	by_scan tid[];
-BEGIN
-	PERFORM set_config('pbf.enable_index', 'on', true), set_config('enable_seqscan', 'off', true),
-		set_config('enable_bitmapscan', 'on', true);
-	used := false;
-	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF) SELECT ctid FROM %s WHERE %s', tab, cond) LOOP
-		used := used OR line ~ 'Bitmap Index Scan';
-	END LOOP;
-	EXECUTE format('SELECT coalesce(array_agg(ctid), ''{}'') FROM %s WHERE %s', tab, cond) INTO by_index;
-	PERFORM set_config('pbf.enable_index', 'off', true), set_config('enable_seqscan', 'on', true),
-		set_config('enable_bitmapscan', 'off', true), set_config('enable_indexscan', 'off', true);
-	EXECUTE format('SELECT coalesce(array_agg(ctid), ''{}'') FROM %s WHERE %s', tab, cond) INTO by_scan;
-	PERFORM set_config('pbf.enable_index', 'on', true), set_config('enable_bitmapscan', 'on', true),
-		set_config('enable_indexscan', 'on', true);
-	rows := cardinality(by_scan);
-	missing := (SELECT count(*) FROM (SELECT unnest(by_scan) EXCEPT ALL SELECT unnest(by_index)) m);
-	extra := (SELECT count(*) FROM (SELECT unnest(by_index) EXCEPT ALL SELECT unnest(by_scan)) e);
-END $$;
+-- find, finds, pages: test/compare.sql
+\set ECHO none
+\getenv srcdir PG_ABS_SRCDIR
+\set compare :srcdir '/test/compare.sql'
+\i :compare
+\set ECHO all
 
 -- Checks the pbfidx indexes of a table (of its partitions) and compares conditions. wrong: rows missing or too many.
 CREATE FUNCTION verify(tab regclass, VARIADIC conds text[]) RETURNS TABLE (indexes bigint, conditions bigint, used bigint, rows numeric, wrong numeric)

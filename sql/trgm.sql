@@ -17,45 +17,12 @@ SELECT amopstrategy, amopopr::regoperator FROM pg_amop o JOIN pg_opfamily f ON f
 WHERE amname = 'gin' AND opfname = 'gin_trgm_ops' AND amoppurpose = 's'
 EXCEPT SELECT amopstrategy, amopopr::regoperator FROM pg_amop o JOIN pg_opfamily f ON f.oid = amopfamily WHERE opfname = 'pbf_trgm_ops' ORDER BY 1;
 
-CREATE FUNCTION find(tab text, cond text, OUT used bool, OUT rows bigint, OUT missing bigint, OUT extra bigint)
-LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	by_index tid[];
-	by_scan tid[];
-BEGIN
-	PERFORM set_config('pbf.enable_index', 'on', true), set_config('enable_seqscan', 'off', true),
-		set_config('enable_bitmapscan', 'on', true);
-	used := false;
-	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF) SELECT ctid FROM %s WHERE %s', tab, cond) LOOP
-		used := used OR line ~ 'Bitmap Index Scan';
-	END LOOP;
-	EXECUTE format('SELECT coalesce(array_agg(ctid), ''{}'') FROM %s WHERE %s', tab, cond) INTO by_index;
-	PERFORM set_config('pbf.enable_index', 'off', true), set_config('enable_seqscan', 'on', true),
-		set_config('enable_bitmapscan', 'off', true);
-	EXECUTE format('SELECT coalesce(array_agg(ctid), ''{}'') FROM %s WHERE %s', tab, cond) INTO by_scan;
-	PERFORM set_config('pbf.enable_index', 'on', true), set_config('enable_bitmapscan', 'on', true);
-	rows := cardinality(by_scan);
-	missing := (SELECT count(*) FROM (SELECT unnest(by_scan) EXCEPT ALL SELECT unnest(by_index)) m);
-	extra := (SELECT count(*) FROM (SELECT unnest(by_index) EXCEPT ALL SELECT unnest(by_scan)) e);
-END $$;
-CREATE FUNCTION finds(tab text, VARIADIC conds text[]) RETURNS TABLE (cond text, used bool, rows bigint, missing bigint,
-	extra bigint) LANGUAGE sql AS $$
-	SELECT c, f.* FROM unnest(conds) WITH ORDINALITY u (c, n), find(tab, c) f ORDER BY n
-$$;
--- Heap pages that a condition makes the index return.
-CREATE FUNCTION pages(tab text, cond text) RETURNS int LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	PERFORM set_config('enable_seqscan', 'off', true);
-	FOR line IN EXECUTE format('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT ctid FROM %s WHERE %s', tab, cond) LOOP
-		IF line ~ 'Heap Blocks' THEN
-			RETURN substring(line FROM 'lossy=(\d+)');
-		END IF;
-	END LOOP;
-	RETURN 0;
-END $$;
+-- find, finds, pages: test/compare.sql
+\set ECHO none
+\getenv srcdir PG_ABS_SRCDIR
+\set compare :srcdir '/test/compare.sql'
+\i :compare
+\set ECHO all
 
 -- ---- lines of a log ----
 CREATE TABLE log (id int GENERATED ALWAYS AS IDENTITY, line text) WITH (autovacuum_enabled = off);
