@@ -46,18 +46,14 @@ WRITERS=(none pbfidx btree hash brin_tuned bloom32)       # what writing is meas
 # Nothing is ever evicted up to some 10 M rows: what writing adds included. No checkpoint but those asked for.
 settings()
 {
+	quiet_settings
 	cat <<-END
 		shared_buffers = $(min $((ROWS / 1600 + 512)) $(($(memory_mb) / 4)))MB
 		work_mem = 64MB
 		maintenance_work_mem = 256MB
-		max_parallel_workers_per_gather = 0
 		max_parallel_maintenance_workers = 0
-		jit = off
-		autovacuum = off
-		synchronize_seqscans = off
 		wal_level = replica
 		full_page_writes = on
-		checkpoint_timeout = 1h
 		max_wal_size = 64GB
 		log_line_prefix = '%n [%p] '
 		log_checkpoints = off
@@ -69,16 +65,8 @@ header()
 	cat <<-END
 		# pbfidx: measurements
 
-		| | |
-		| --- | --- |
-		| date | $(date -u '+%Y-%m-%d %H:%M') UTC |
-		| pbf | $(sed -n "s/^default_version *= *'\(.*\)'/\1/p" pbf.control), commit $(commit) |
-		| PostgreSQL | $(show server_version) |
-		| machine | $(cpu 'Model name'), family $(cpu 'CPU family') model $(cpu Model), $(nproc) cores, $(cpu Hypervisor.vendor) |
-		| caches | L1d $(cpu 'L1d cache'), L2 $(cpu 'L2 cache'), L3 $(cpu 'L3 cache') |
-		| memory | $(($(memory_mb) / 1024)) GB |
+		$(facts)
 		| settings | shared_buffers $(show shared_buffers), maintenance_work_mem $(show maintenance_work_mem), work_mem $(show work_mem), no parallel query (but for the parallel build), no JIT compilation, no autovacuum, fsync off, full_page_writes on, wal_level replica, checkpoints only where said |
-		| load at the start | $(load) |
 
 		Peers take turns on one table with the same rows. Of its indexes only one at a time is marked valid and ready in
 		pg_index, so the others neither serve nor cost anything. "CPU" is the time that the server process was on a CPU: on
@@ -195,18 +183,6 @@ update_round()
 			grep "^update	$peer	$1	" >"$W/log/times"
 		sql -c "\\copy bench_time FROM '$W/log/times'"
 	done
-}
-
-# in_turn RUN NAME...: forward and backward in turn, so that a drift hits all alike.
-in_turn()
-{
-	local run=$1
-	shift
-	if [ $((run % 2)) = 0 ]; then
-		printf '%s\n' "$@"
-	else
-		printf '%s\n' "$@" | tac
-	fi
 }
 
 # section FILE: measures and prints.

@@ -45,17 +45,13 @@ WRITERS=(none pbfidx gin gin_off)
 
 settings()
 {
+	quiet_settings
 	cat <<-END
 		shared_buffers = $(min $((ROWS / 400 + 512)) $(($(memory_mb) / 4)))MB
 		work_mem = 64MB
 		maintenance_work_mem = 256MB
-		max_parallel_workers_per_gather = 0
 		max_parallel_maintenance_workers = 0
-		jit = off
-		autovacuum = off
-		synchronize_seqscans = off
 		full_page_writes = on
-		checkpoint_timeout = 1h
 		max_wal_size = 64GB
 	END
 }
@@ -65,15 +61,8 @@ header()
 	cat <<-END
 		## Multi-key operator classes: measurements
 
-		| | |
-		| --- | --- |
-		| date | $(date -u '+%Y-%m-%d %H:%M') UTC |
-		| pbf | $(sed -n "s/^default_version *= *'\(.*\)'/\1/p" pbf.control), commit $(commit) |
-		| PostgreSQL | $(show server_version) |
-		| machine | $(cpu 'Model name'), family $(cpu 'CPU family') model $(cpu Model), $(nproc) cores, $(cpu Hypervisor.vendor) |
-		| memory | $(($(memory_mb) / 1024)) GB |
+		$(facts)
 		| settings | shared_buffers $(show shared_buffers), maintenance_work_mem $(show maintenance_work_mem), work_mem $(show work_mem), no parallel query or build, no JIT compilation, no autovacuum, fsync off |
-		| load at the start | $(load) |
 
 		Peers take turns on one table with the same rows; of its indexes one at a time is marked valid and ready in pg_index.
 		Medians. "CPU" is the time that the server process was on a CPU: on a busy machine it tells more than the time.
@@ -91,18 +80,6 @@ load_lines()
 	# Invalid bytes and line ends of other systems are left out; COPY wants backslashes doubled.
 	iconv -c -f UTF-8 -t UTF-8 "$LINES_FILE" | tr -d '\r\000' | sed 's/\\/\\\\/g; s/\t/\\t/g' >"$W/log/lines"
 	sql -c "\\copy raw (line) FROM '$W/log/lines'"
-}
-
-# in_turn RUN NAME...: forward and backward in turn, so that a drift hits all alike.
-in_turn()
-{
-	local run=$1
-	shift
-	if [ $((run % 2)) = 0 ]; then
-		printf '%s\n' "$@"
-	else
-		printf '%s\n' "$@" | tac
-	fi
 }
 
 # use TABLE WRITER: that index alone; gin_off is gin without its pending list.

@@ -29,18 +29,14 @@ BENCH=test/bench
 # Tables below a quarter of shared_buffers stay there, and work_mem is such that no peer needs a temporary file.
 settings()
 {
+	quiet_settings
 	cat <<-END
 		shared_buffers = $(min $((ROWS * 320 / 1000000 + 512)) $(($(memory_mb) / 3)))MB
 		work_mem = $(min 2047 $(($(memory_mb) / 6)))MB
 		hash_mem_multiplier = 1
 		maintenance_work_mem = 512MB
-		max_parallel_workers_per_gather = 0
-		jit = off
-		autovacuum = off
-		synchronize_seqscans = off
 		wal_level = minimal
 		max_wal_senders = 0
-		checkpoint_timeout = 1h
 		max_wal_size = 16GB
 	END
 }
@@ -50,18 +46,10 @@ header()
 	cat <<-END
 		# The pbf type: measurements
 
-		| | |
-		| --- | --- |
-		| date | $(date -u '+%Y-%m-%d %H:%M') UTC |
-		| pbf | $(sed -n "s/^default_version *= *'\(.*\)'/\1/p" pbf.control), commit $(commit) |
-		| PostgreSQL | $(show server_version) |
+		$(facts)
 		| hll | $(sql -At -c "SELECT coalesce(max(extversion), 'not installed') FROM pg_extension WHERE extname = 'hll'") |
-		| machine | $(cpu 'Model name'), family $(cpu 'CPU family') model $(cpu Model), $(nproc) cores, $(cpu Hypervisor.vendor) |
-		| caches | L1d $(cpu 'L1d cache'), L2 $(cpu 'L2 cache'), L3 $(cpu 'L3 cache') |
-		| memory | $(($(memory_mb) / 1024)) GB |
 		| pbf.simd | $(show pbf.simd)${AUTO:+, that is $AUTO} |
 		| settings | shared_buffers $(show shared_buffers), work_mem $(show work_mem), no parallel query, no JIT compilation |
-		| load at the start | $(load) |
 
 		Times are taken by the server and are medians of 5 to 9 runs after one that does not count. Within a run all cases
 		take turns, in alternating order. "spread" is the slowest run less the fastest, as a share of the median: above some
