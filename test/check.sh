@@ -1,12 +1,13 @@
 #!/bin/bash
 #
-# Every test of pbf: bash test/check.sh [--quick] [--only REGEX]
+# Every test of pbf: bash test/check.sh [--quick] [--only REGEX] [--also VERSION]
 #
 # Sets up what it needs (Debian packages only as root), works in a temporary directory on a server of its own, and
 # leaves nothing behind. The last line is "N passed, N failed"; the exit status says the same.
 #
 #   --quick        leave out the sanitizers, the other architecture, the repetitions under each instruction set and the faults
 #   --only REGEX   only tests whose name matches, as it is printed
+#   --also VERSION also the quick tests on that version of PostgreSQL, as matrix.sh runs them (root only)
 #
 # Environment: PG_CONFIG, TMPDIR, KEEP, PBF_SETTINGS (see lib.sh); PBF_LIMIT: seconds for one test (default 1200).
 
@@ -17,6 +18,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 QUICK=
 ONLY=
+ALSO=
 while [ $# -gt 0 ]; do
 	case $1 in
 	--quick) QUICK=1 ;;
@@ -24,8 +26,12 @@ while [ $# -gt 0 ]; do
 		ONLY=${2:?--only needs a pattern}
 		shift
 		;;
+	--also)
+		ALSO=${2:?--also needs a version}
+		shift
+		;;
 	-h | --help)
-		sed -n '3,12s/^# \{0,1\}//p' test/check.sh
+		sed -n '3,13s/^# \{0,1\}//p' test/check.sh
 		exit 0
 		;;
 	*) die "unknown argument: $1 (see --help)" ;;
@@ -88,6 +94,8 @@ finish()
 	if [ "$STATUS" = 0 ]; then
 		PASSED=$((PASSED + 1))
 		echo "ok       $name ($seconds s)"
+	elif [ "$STATUS" = 77 ]; then
+		skip "$name" "$(tail -n 1 "$log")"
 	else
 		FAILED=$((FAILED + 1))
 		echo "FAILED   $name (status $STATUS, $seconds s)"
@@ -208,6 +216,12 @@ tap_in()
 	return "$rc"
 }
 
+# other_version NAME: the chroot that it takes is made in $W and gone at the end.
+other_version()
+{
+	PBF_CACHE=$W/cache bash "$ROOT/test/matrix.sh" "$1"
+}
+
 # A library with faults built in.
 faults()
 {
@@ -314,6 +328,10 @@ done
 
 if [ -z "$QUICK" ]; then
 	check "faults at every record, allocation and read" faults
+fi
+
+if [ -n "$ALSO" ]; then
+	LIMIT=$((3 * LIMIT)) check "PostgreSQL $ALSO, quick tests" other_version "$ALSO"
 fi
 
 finish_all

@@ -60,9 +60,9 @@ COMMIT;
 '"$memory"
 	# In one session: REINDEX CONCURRENTLY puts an index with another OID into the place.
 	client maintenance 1 0 '\set a random(0, 3000)
-SELECT pbfidx_resummarize($$t_k$$, :a, :a + 500), pbfidx_resummarize($$t_tags$$, :a, :a + 500), pbfidx_resummarize($$t_half$$, :a, :a + 500);
-'"$memory" "SELECT pbfidx_resummarize('t_k');" 'REINDEX INDEX CONCURRENTLY t_k;' 'REINDEX INDEX CONCURRENTLY t_tags;' \
-		"SELECT pbfidx_check('t_k'), pbfidx_check('t_tags'), pbfidx_check('t_half');"
+SELECT pbfidx_resummarize($$t_k$$, :a, :a + 500), pbfidx_resummarize($$t_tags$$, :a, :a + 500), pbfidx_resummarize($$t_half$$, :a, :a + 500), pbfidx_resummarize($$t_keys$$, :a, :a + 500);
+'"$memory" "SELECT pbfidx_resummarize('t_k');" 'REINDEX INDEX CONCURRENTLY t_k;' 'REINDEX INDEX CONCURRENTLY t_tags;' 'REINDEX INDEX CONCURRENTLY t_keys;' \
+		"SELECT pbfidx_check('t_k'), pbfidx_check('t_tags'), pbfidx_check('t_half'), pbfidx_check('t_keys');"
 	# Old rows go, so that the table stays as large as it is; its end is cut off now and then.
 	client renewal 1 0.2 'DELETE FROM t WHERE id < (SELECT max(id) - 30000 FROM t);' 'SELECT count(*) FROM t;'
 }
@@ -93,7 +93,7 @@ for log in "$W"/log/{writers,readers,maintenance,renewal}; do
 	! grep -E "ERROR|aborted|WARNING|terminated" "$log" || fail "$(basename "$log") met an error"
 done
 ! grep -E "PANIC|TRAP|terminated by signal|corrupted" "$W/log/server" || fail "worse in the server's log"
-sql -Atc "SELECT pbfidx_check('t_k'), pbfidx_check('t_tags'), pbfidx_check('t_half')" >/dev/null || fail "pbfidx_check"
+sql -Atc "SELECT pbfidx_check('t_k'), pbfidx_check('t_tags'), pbfidx_check('t_half'), pbfidx_check('t_keys')" >/dev/null || fail "pbfidx_check"
 sql -Atc "SELECT compare(0, 1)" >/dev/null || fail "rows are missed in the end"
 
 # After the first fifth of the time caches are full.

@@ -1,11 +1,13 @@
 -- What soak.sh works on.
 CREATE EXTENSION pbf;
-CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY, k int NOT NULL, w text, tags text, pad text NOT NULL DEFAULT repeat('x', 300)) WITH
+CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY, k int NOT NULL, w text, tags text,
+	keys int[] GENERATED ALWAYS AS (ARRAY[k / 1000, -(k % 1000)]) STORED, pad text NOT NULL DEFAULT repeat('x', 300)) WITH
 	(fillfactor = 40, autovacuum_vacuum_threshold = 1, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_insert_threshold = 1,
 	autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_cost_delay = 0, toast_tuple_target = 128);
 CREATE INDEX t_id ON t (id);
 CREATE INDEX t_k ON t USING pbfidx (k, w) WITH (pages_per_range = 1);
 CREATE INDEX t_tags ON t USING pbfidx (tags) WITH (pages_per_range = 2, false_positive_rate = 0.01);
+CREATE INDEX t_keys ON t USING pbfidx (keys, w) WITH (pages_per_range = 1);
 CREATE INDEX t_half ON t USING pbfidx ((k / 2)) WITH (pages_per_range = 1) WHERE k % 2 = 0;
 
 -- A row of the load; tags are often stored out of line.
@@ -25,12 +27,13 @@ DECLARE
 	lost bigint;
 	seen bigint;
 BEGIN
-	SELECT count(*) FILTER (WHERE a.n <> 1 OR b.n <> 1 OR c.n <> (s.tags IS NOT NULL)::int OR d.n <> 1 - s.k % 2), count(*) INTO lost, seen
-	FROM (SELECT id, k, w, tags FROM t WHERE id % parts = part OFFSET 0) s,
+	SELECT count(*) FILTER (WHERE a.n <> 1 OR b.n <> 1 OR c.n <> (s.tags IS NOT NULL)::int OR d.n <> 1 - s.k % 2 OR e.n <> 1), count(*) INTO lost, seen
+	FROM (SELECT id, k, w, tags, keys FROM t WHERE id % parts = part OFFSET 0) s,
 		LATERAL (SELECT count(*) AS n FROM t WHERE t.k = s.k AND t.id + 0 = s.id) a,
 		LATERAL (SELECT count(*) AS n FROM t WHERE t.w = s.w AND t.k + 0 = s.k AND t.id + 0 = s.id) b,
 		LATERAL (SELECT count(*) AS n FROM t WHERE t.tags = s.tags AND t.id + 0 = s.id) c,
-		LATERAL (SELECT count(*) AS n FROM t WHERE t.k / 2 = s.k / 2 AND t.k % 2 = 0 AND t.id + 0 = s.id) d;
+		LATERAL (SELECT count(*) AS n FROM t WHERE t.k / 2 = s.k / 2 AND t.k % 2 = 0 AND t.id + 0 = s.id) d,
+		LATERAL (SELECT count(*) AS n FROM t WHERE t.keys @> s.keys AND t.w = s.w AND t.id + 0 = s.id) e;
 	IF lost > 0 THEN
 		RAISE EXCEPTION '% of % rows are not found', lost, seen;
 	END IF;

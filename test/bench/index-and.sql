@@ -20,8 +20,13 @@ SELECT ceil(16 * :rows / (pg_relation_size('t') / 8192.0)) AS n \gset
 CALL and_build('pbfidx (k, g)', 'pbfidx (k, g)');
 CALL and_build('btree (k, g)', 'btree (k, g)');
 CALL and_build('btree (k), btree (g)', 'btree (k)', 'btree (g)');
+SELECT EXISTS (SELECT FROM peer WHERE name = 'brin_tuned') AS with_brin, EXISTS (SELECT FROM peer WHERE name ~ 'bloom') AS with_bloom \gset
+\if :with_brin
 CALL and_build('BRIN bloom (k, g), tuned', format('brin (k int8_bloom_ops (n_distinct_per_range = %s, false_positive_rate = 0.0001), g int4_bloom_ops (n_distinct_per_range = 1000, false_positive_rate = 0.0001)) WITH (pages_per_range = 16)', :n));
+\endif
+\if :with_bloom
 CALL and_build('contrib/bloom (k::int, g), default', 'bloom ((k::int), g)');
+\endif
 
 CREATE TABLE bench_and (title text, run int, us float8);
 CREATE PROCEDURE and_run(what text, run int, seconds float8) LANGUAGE plpgsql

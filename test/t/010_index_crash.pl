@@ -52,11 +52,12 @@ sub make_table
 	$node->safe_psql('postgres', <<'SQL');
 		DROP TABLE IF EXISTS t, u;
 		CREATE TABLE t (id int GENERATED ALWAYS AS IDENTITY, k int NOT NULL DEFAULT random() * 1e9, w text DEFAULT md5(random()::text),
-			pad text NOT NULL DEFAULT repeat('x', 300)) WITH (fillfactor = 10);
+			keys int[] GENERATED ALWAYS AS (ARRAY[k / 1000, -(k % 1000)]) STORED, pad text NOT NULL DEFAULT repeat('x', 260)) WITH (fillfactor = 10);
 		ALTER TABLE t ALTER pad SET STORAGE PLAIN;
 		CREATE INDEX t_id ON t (id);
 		CREATE INDEX t_k ON t USING pbfidx (k, w) WITH (pages_per_range = 1);
 		CREATE INDEX t_expr ON t USING pbfidx ((k % 1000000)) WITH (pages_per_range = 1) WHERE k % 2 = 0;
+		CREATE INDEX t_keys ON t USING pbfidx (keys, w) WITH (pages_per_range = 1);
 		CREATE UNLOGGED TABLE u (id int GENERATED ALWAYS AS IDENTITY, k int NOT NULL DEFAULT random() * 1e9);
 		CREATE INDEX u_k ON u USING pbfidx (k) WITH (pages_per_range = 1);
 SQL
@@ -81,14 +82,15 @@ my %script = (
 	insert => "INSERT INTO t (k) SELECT random() * 1e9 FROM generate_series(1, 10);\nINSERT INTO u (k) SELECT random() * 1e9 FROM generate_series(1, 10);\n",
 	copy   => "COPY t (k) FROM '$copy_file';\n",
 	update => "\\set a random(1, 30000)\nUPDATE t SET k = random() * 1e9 WHERE id BETWEEN :a AND :a + 5;\n",
-	hot    => "\\set a random(1, 30000)\nUPDATE t SET pad = repeat('y', 300) WHERE id BETWEEN :a AND :a + 5;\n",
+	hot    => "\\set a random(1, 30000)\nUPDATE t SET pad = repeat('y', 260) WHERE id BETWEEN :a AND :a + 5;\n",
 	delete => "\\set a random(1, 30000)\nDELETE FROM t WHERE id BETWEEN :a AND :a + 2;\n",
 	abort  => "\\set a random(1, 30000)\nBEGIN;\nINSERT INTO t (k) SELECT random() * 1e9 FROM generate_series(1, 10);\nSAVEPOINT s;\n"
 	  . "UPDATE t SET k = random() * 1e9 WHERE id BETWEEN :a AND :a + 5;\nROLLBACK TO s;\nINSERT INTO t (k) SELECT random() * 1e9 FROM generate_series(1, 10);\nCOMMIT;\n",
 	vacuum      => "VACUUM (INDEX_CLEANUP on) t;\n",
-	resummarize => "\\set a random(0, 14000)\nSELECT pbfidx_resummarize('t_k', :a, :a + 1200);\nSELECT pbfidx_resummarize('t_expr', :a, :a + 1200);\n",
-	all         => "SELECT pbfidx_resummarize('t_k');\n",
-	reindex     => "REINDEX INDEX CONCURRENTLY t_k;\n",
+	resummarize => "\\set a random(0, 14000)\nSELECT pbfidx_resummarize('t_k', :a, :a + 1200);\nSELECT pbfidx_resummarize('t_expr', :a, :a + 1200);\n"
+	  . "SELECT pbfidx_resummarize('t_keys', :a, :a + 1200);\n",
+	all         => "SELECT pbfidx_resummarize('t_k'), pbfidx_resummarize('t_keys');\n",
+	reindex     => "REINDEX INDEX CONCURRENTLY t_k;\nREINDEX INDEX CONCURRENTLY t_keys;\n",
 	checkpoint  => "CHECKPOINT;\n");
 $script{$_} = write_file($node->basedir . "/$_.sql", $script{$_}) for keys %script;
 
@@ -164,11 +166,12 @@ sub lost_rows
 	return $node->safe_psql('postgres', <<"SQL");
 		SET enable_seqscan = off; SET enable_indexscan = off; SET jit = off;
 		SELECT count(*) || ' of ' || (SELECT count(*) > 100 FROM t)
-		FROM (SELECT id, k, w FROM t WHERE id % $every = 0 OFFSET 0) s,
+		FROM (SELECT id, k, w, keys FROM t WHERE id % $every = 0 OFFSET 0) s,
 			LATERAL (SELECT count(*) AS n FROM t WHERE t.k = s.k AND t.id + 0 = s.id) a,
 			LATERAL (SELECT count(*) AS n FROM t WHERE t.w = s.w AND t.id + 0 = s.id) b,
-			LATERAL (SELECT count(*) AS n FROM t WHERE t.k % 1000000 = s.k % 1000000 AND k % 2 = 0 AND t.id + 0 = s.id) c
-		WHERE a.n <> 1 OR b.n <> 1 OR c.n <> 1 - s.k % 2
+			LATERAL (SELECT count(*) AS n FROM t WHERE t.k % 1000000 = s.k % 1000000 AND k % 2 = 0 AND t.id + 0 = s.id) c,
+			LATERAL (SELECT count(*) AS n FROM t WHERE t.keys @> s.keys AND t.w = s.w AND t.id + 0 = s.id) d
+		WHERE a.n <> 1 OR b.n <> 1 OR c.n <> 1 - s.k % 2 OR d.n <> 1
 SQL
 }
 
@@ -198,7 +201,7 @@ sub check_server
 	# What an interrupted REINDEX CONCURRENTLY left.
 	my $invalid = $node->safe_psql('postgres', "SELECT string_agg(indexrelid::regclass::text, ', ') FROM pg_index WHERE indrelid = 't'::regclass AND NOT indisvalid");
 	$node->safe_psql('postgres', "DROP INDEX $invalid") if $invalid ne '';
-	for my $index ('t_k', 't_expr')
+	for my $index ('t_k', 't_expr', 't_keys')
 	{
 		my ($rc, $out, $err) = $node->psql('postgres', "SELECT pbfidx_check('$index')");
 		is("$rc$err", '0', "$when: check of $index") or describe_row($err);
@@ -246,10 +249,11 @@ for my $round (1 .. $rounds)
 	check_server("round $round");
 	check_unlogged("round $round");
 	# Interrupted rebuilds are resumed.
-	$node->safe_psql('postgres', "VACUUM t; SELECT pbfidx_resummarize('t_k'), pbfidx_resummarize('t_expr')");
+	$node->safe_psql('postgres', "VACUUM t; SELECT pbfidx_resummarize('t_k'), pbfidx_resummarize('t_expr'), pbfidx_resummarize('t_keys')");
 	check_server("round $round, resumed");
 }
 ok(plan_uses('t_k', 'k = 5'), 'the rows were looked for in the index');
+ok(plan_uses('t_keys', "keys \@> '{5}' AND w = 'x'"), 'in that on arrays');
 ok(plan_uses('t_expr', 'k % 1000000 = 5 AND k % 2 = 0'), 'and in that on an expression');
 # (REINDEX gives region 1 none while it is short, so look at the other index.)
 is($node->safe_psql('postgres', "SELECT upper_slabs FROM pbfidx_stats('t_expr')"), '2', 'two regions with upper slabs') if $rounds % 5 == 0;

@@ -56,10 +56,11 @@ sub lost_rows
 {
 	my ($every) = @_;
 	return <<"SQL";
-		SELECT count(*) FILTER (WHERE a.n <> 1 OR b.n <> 1) || ' of ' || (count(*) > 100)
-		FROM (SELECT id, k, w FROM t WHERE id % $every = 0 OFFSET 0) s,
+		SELECT count(*) FILTER (WHERE a.n <> 1 OR b.n <> 1 OR c.n <> 1) || ' of ' || (count(*) > 100)
+		FROM (SELECT id, k, w, keys FROM t WHERE id % $every = 0 OFFSET 0) s,
 			LATERAL (SELECT count(*) AS n FROM t WHERE t.k = s.k AND t.id + 0 = s.id) a,
-			LATERAL (SELECT count(*) AS n FROM t WHERE t.w = s.w AND t.id + 0 = s.id) b;
+			LATERAL (SELECT count(*) AS n FROM t WHERE t.w = s.w AND t.id + 0 = s.id) b,
+			LATERAL (SELECT count(*) AS n FROM t WHERE t.keys @> s.keys AND t.w = s.w AND t.id + 0 = s.id) c;
 SQL
 }
 my $index_only = 'SET enable_seqscan = off; SET jit = off;';
@@ -79,7 +80,7 @@ sub compare
 	my ($when) = @_;
 	catch_up();
 	is($standby->safe_psql('postgres', $index_only . lost_rows(17)), '0 of true', "$when: each row is found on the standby");
-	checked($standby, 't_k', $when);
+	checked($standby, $_, $when) for qw(t_k t_keys);
 	is(say_to($old, lost_rows(13)), '0 of true', "$when: and to the old snapshot") if $old;
 	return;
 }
@@ -93,11 +94,13 @@ sub rows_to_pages { return "INSERT INTO t (k) SELECT random() * 1e9 FROM generat
 run_sql(<<'SQL');
 	CREATE EXTENSION pbf;
 	-- Two rows a page: 7200 pages are 60 leaf slabs, 14400 a region.
-	CREATE TABLE t (id int GENERATED ALWAYS AS IDENTITY, k int NOT NULL, w text DEFAULT md5(random()::text), pad text NOT NULL DEFAULT repeat('x', 300))
+	CREATE TABLE t (id int GENERATED ALWAYS AS IDENTITY, k int NOT NULL, w text DEFAULT md5(random()::text),
+		keys int[] GENERATED ALWAYS AS (ARRAY[k / 1000, -(k % 1000)]) STORED, pad text NOT NULL DEFAULT repeat('x', 260))
 		WITH (fillfactor = 10);
 	ALTER TABLE t ALTER pad SET STORAGE PLAIN;
 	INSERT INTO t (k) SELECT random() * 1e9 FROM generate_series(1, 2000);
 	CREATE INDEX t_k ON t USING pbfidx (k, w) WITH (pages_per_range = 1);
+	CREATE INDEX t_keys ON t USING pbfidx (keys, w) WITH (pages_per_range = 1);
 SQL
 compare('CREATE INDEX');
 like($standby->safe_psql('postgres', "$index_only EXPLAIN SELECT FROM t WHERE k = 5"), qr/Bitmap Index Scan on t_k/, 'the standby looks in the index');
@@ -132,7 +135,7 @@ my $size = stats('index_pages');
 for my $round (1 .. 3)
 {
 	$before = slabs();
-	run_sql("SELECT pbfidx_resummarize('t_k')");
+	run_sql("SELECT pbfidx_resummarize('t_k'), pbfidx_resummarize('t_keys')");
 	isnt(slabs(), $before, "round $round: rebuilt");
 	run_sql("UPDATE t SET k = random() * 1e9 WHERE id % 97 = $round");
 	compare("round $round, rebuilt");
@@ -142,7 +145,7 @@ my $plain = 'SET enable_bitmapscan = off; SET enable_seqscan = on; SELECT sum(ha
 is(say_to($old, $plain), $sum, 'nothing has changed for the old snapshot');
 say_to($old, 'COMMIT;');
 $old = undef;
-run_sql('REINDEX INDEX t_k; CREATE INDEX t_late ON t USING pbfidx (k) WITH (pages_per_range = 1)');
+run_sql('REINDEX INDEX t_k; REINDEX INDEX t_keys; CREATE INDEX t_late ON t USING pbfidx (k) WITH (pages_per_range = 1)');
 compare('REINDEX');
 checked($standby, 't_late', 'CREATE INDEX');
 is(say_to($unlocked, lost_rows(11)), '0 of true', 'REINDEX and CREATE INDEX: and to an old snapshot');
@@ -153,7 +156,7 @@ $_->{run}->kill_kill for @sessions;
 run_sql('DROP INDEX t_late');
 run_sql('VACUUM t');
 compare('VACUUM without an old snapshot');
-run_sql('REINDEX INDEX CONCURRENTLY t_k');
+run_sql("REINDEX INDEX CONCURRENTLY $_") for qw(t_k t_keys);
 compare('REINDEX CONCURRENTLY');
 
 # --- without feedback: rows that are dead on the primary, not pruned yet, and belong to a snapshot on the standby -----
@@ -215,12 +218,12 @@ $standby->promote;
 is(next_slab($standby), $next, 'the promoted server knows of the rebuild');
 is($standby->safe_psql('postgres', $lost_s), '0 of 401', 'promoted: each row is found');
 $standby->safe_psql('postgres', 'INSERT INTO s SELECT generate_series(2001, 2100); INSERT INTO t (k) SELECT random() * 1e9 FROM generate_series(1, 2000); UPDATE t SET k = k + 1 WHERE id % 50 = 0');
-checked($standby, $_, 'promoted, with new rows') for qw(s_k t_k h_k);
+checked($standby, $_, 'promoted, with new rows') for qw(s_k t_k t_keys h_k);
 $standby->safe_psql('postgres', 'VACUUM s, t, h');
 is(next_slab($standby), '0 0', 'VACUUM finished the rebuild');
 is($standby->safe_psql('postgres', "SELECT start_block || ' ' || blocks FROM pbfidx_slabs('s_k') WHERE level = 0 AND slab = 0"), $next, 'with the pages that it had');
 $standby->safe_psql('postgres', 'INSERT INTO s SELECT generate_series(3001, 3100)');
-checked($standby, $_, 'resumed') for qw(s_k t_k h_k);
+checked($standby, $_, 'resumed') for qw(s_k t_k t_keys h_k);
 is($standby->safe_psql('postgres', $lost_s), '0 of 601', 'resumed: each row is found');
 is($standby->safe_psql('postgres', $index_only . lost_rows(17)), '0 of true', 'resumed: also in the large table');
 unlike(slurp_file($standby->logfile), qr/PANIC|TRAP|inconsistent page|corrupted|signal 11|signal 6/, 'nothing worse in the log of the standby');

@@ -26,11 +26,13 @@ $node->start;
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION pbf;
 -- Two rows a page: 60 leaf slabs, from which on VACUUM makes an upper, are passed on the way.
-CREATE TABLE t (id int GENERATED ALWAYS AS IDENTITY, k int NOT NULL, w text DEFAULT md5(random()::text), pad text NOT NULL DEFAULT repeat('x', 300))
+CREATE TABLE t (id int GENERATED ALWAYS AS IDENTITY, k int NOT NULL, w text DEFAULT md5(random()::text),
+	keys int[] GENERATED ALWAYS AS (ARRAY[k / 1000, -(k % 1000)]) STORED, pad text NOT NULL DEFAULT repeat('x', 260))
 	WITH (fillfactor = 10);
 ALTER TABLE t ALTER pad SET STORAGE PLAIN;
 CREATE INDEX t_id ON t (id);
 CREATE INDEX t_k ON t USING pbfidx (k, w) WITH (pages_per_range = 1);
+CREATE INDEX t_keys ON t USING pbfidx (keys, w) WITH (pages_per_range = 1);
 -- Slow for those who rebuild: so that many write while a slab is rebuilt.
 CREATE FUNCTION half(x int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS
 	$$ BEGIN IF current_setting('test.slow', true) = 'on' THEN PERFORM pg_sleep(0.0001); END IF; RETURN x / 2; END $$;
@@ -42,11 +44,12 @@ CREATE TABLE compared (rows bigint);
 CREATE FUNCTION lost(part int, parts int) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE lost bigint; seen bigint;
 BEGIN
-	SELECT count(*) FILTER (WHERE a.n <> 1 OR b.n <> 1 OR c.n <> 1 - s.k % 2), count(*) INTO lost, seen
-	FROM (SELECT id, k, w FROM t WHERE id % parts = part OFFSET 0) s,
+	SELECT count(*) FILTER (WHERE a.n <> 1 OR b.n <> 1 OR c.n <> 1 - s.k % 2 OR d.n <> 1), count(*) INTO lost, seen
+	FROM (SELECT id, k, w, keys FROM t WHERE id % parts = part OFFSET 0) s,
 		LATERAL (SELECT count(*) AS n FROM t WHERE t.k = s.k AND t.id + 0 = s.id) a,
 		LATERAL (SELECT count(*) AS n FROM t WHERE t.w = s.w AND t.k + 0 = s.k AND t.id + 0 = s.id) b,
-		LATERAL (SELECT count(*) AS n FROM t WHERE half(t.k) = half(s.k) AND t.k % 2 = 0 AND t.id + 0 = s.id) c;
+		LATERAL (SELECT count(*) AS n FROM t WHERE half(t.k) = half(s.k) AND t.k % 2 = 0 AND t.id + 0 = s.id) c,
+		LATERAL (SELECT count(*) AS n FROM t WHERE t.keys @> s.keys AND t.w = s.w AND t.id + 0 = s.id) d;
 	IF lost > 0 THEN
 		RAISE EXCEPTION '% of % rows are not found', lost, seen;
 	END IF;
@@ -54,21 +57,21 @@ BEGIN
 	RETURN lost;
 END $$ SET enable_seqscan = off SET enable_indexscan = off SET jit = off;
 SQL
-my $plan = $node->safe_psql('postgres', 'SET enable_seqscan = off; SET enable_indexscan = off; EXPLAIN SELECT FROM t WHERE k = 5; EXPLAIN SELECT FROM t WHERE half(k) = 5 AND k % 2 = 0');
-like($plan, qr/Bitmap Index Scan on t_k.*Bitmap Index Scan on t_half/s, 'readers look in the index');
+my $plan = $node->safe_psql('postgres', 'SET enable_seqscan = off; SET enable_indexscan = off; EXPLAIN SELECT FROM t WHERE k = 5; EXPLAIN SELECT FROM t WHERE half(k) = 5 AND k % 2 = 0; EXPLAIN SELECT FROM t WHERE keys @> ARRAY[5]');
+like($plan, qr/Bitmap Index Scan on t_k.*Bitmap Index Scan on t_half.*Bitmap Index Scan on t_keys/s, 'readers look in the index');
 
 # --- who runs -----------------------------------------------------------------------------------------------------
 
 my %script = (
 	insert => "INSERT INTO t (k) SELECT random() * 1e6 FROM generate_series(1, 3);\n",
 	update => "\\set a random(1, 4000)\nUPDATE t SET k = random() * 1e6 WHERE id BETWEEN :a AND :a + 3;\n",
-	hot    => "\\set a random(1, 4000)\nUPDATE t SET pad = repeat('y', 300) WHERE id = :a;\n",
+	hot    => "\\set a random(1, 4000)\nUPDATE t SET pad = repeat('y', 260) WHERE id = :a;\n",
 	delete => "\\set a random(1, 4000)\nDELETE FROM t WHERE id = :a;\n",
 	abort  => "\\set a random(1, 4000)\nBEGIN;\nINSERT INTO t (k) VALUES (random() * 1e6);\nSAVEPOINT s;\nUPDATE t SET k = random() * 1e6 WHERE id = :a;\n"
 	  . "INSERT INTO t (k) VALUES (random() * 1e6);\nROLLBACK TO s;\nUPDATE t SET w = md5(random()::text) WHERE id = :a;\nCOMMIT;\n",
 	back        => "\\set a random(1, 4000)\nBEGIN;\nINSERT INTO t (k) SELECT random() * 1e6 FROM generate_series(1, 3);\nDELETE FROM t WHERE id = :a;\nROLLBACK;\n",
 	vacuum      => "VACUUM t;\n",
-	resummarize => "\\set a random(0, 2000)\nSELECT pbfidx_resummarize('t_k', :a, :a + 1000);\n",
+	resummarize => "\\set a random(0, 2000)\nSELECT pbfidx_resummarize('t_k', :a, :a + 1000), pbfidx_resummarize('t_keys', :a, :a + 1000);\n",
 	slow        => "\\set a random(0, 2000)\nSELECT pbfidx_resummarize('t_half', :a, :a);\n",
 	reader => "\\set part random(0, 99)\nBEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT lost(:part, 100);\n\\sleep 200 ms\nSELECT lost(:part, 100);\nCOMMIT;\n");
 for my $name (keys %script)
@@ -108,7 +111,7 @@ while (time < $end)
 	my $out = '';
 	my $how = ('pg_cancel_backend', 'pg_terminate_backend', 'statement_timeout')[ int rand 3 ];
 	my $ms = 5 + int rand 150;
-	my $rebuild = "PERFORM pbfidx_resummarize('t_k'), pbfidx_resummarize('t_half', 0, 2000);";
+	my $rebuild = "PERFORM pbfidx_resummarize('t_k'), pbfidx_resummarize('t_keys'), pbfidx_resummarize('t_half', 0, 2000);";
 	my @command = ('psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', "SET application_name = 'victim'", '-c', 'SET test.slow = ' . (rand() < 0.5 ? 'on' : 'off'));
 	push @command, '-c', "SET statement_timeout = $ms" if $how eq 'statement_timeout';
 	push @command, '-c', "DO \$\$ BEGIN BEGIN $rebuild EXCEPTION WHEN query_canceled THEN RAISE NOTICE 'canceling'; END; "
@@ -137,7 +140,7 @@ cmp_ok($node->safe_psql('postgres', 'SELECT sum(rows) FROM compared'), '>', 1000
 sub check
 {
 	my ($when) = @_;
-	for my $index ('t_k', 't_half')
+	for my $index ('t_k', 't_half', 't_keys')
 	{
 		my ($rc, $out, $err) = $node->psql('postgres', "SELECT pbfidx_check('$index')");
 		is("$rc$err", '0', "$when: check of $index");
@@ -146,12 +149,13 @@ sub check
 	return;
 }
 check('afterwards');
-$node->safe_psql('postgres', "VACUUM t; SELECT pbfidx_resummarize('t_k'), pbfidx_resummarize('t_half')");
+$node->safe_psql('postgres', "VACUUM t; SELECT pbfidx_resummarize('t_k'), pbfidx_resummarize('t_half'), pbfidx_resummarize('t_keys')");
 check('after VACUUM and rebuild');
 # All that was cancelled has been taken up again: another round changes nothing in the size.
-my $blocks = $node->safe_psql('postgres', "SELECT pg_relation_size('t_k')");
-$node->safe_psql('postgres', "SELECT pbfidx_resummarize('t_k')") for 1 .. 3;
-is($node->safe_psql('postgres', "SELECT pg_relation_size('t_k')"), $blocks, 'rebuilds reuse the space that they free');
+my $sizes = "SELECT pg_relation_size('t_k'), pg_relation_size('t_keys')";
+my $blocks = $node->safe_psql('postgres', $sizes);
+$node->safe_psql('postgres', "SELECT pbfidx_resummarize('t_k'), pbfidx_resummarize('t_keys')") for 1 .. 3;
+is($node->safe_psql('postgres', $sizes), $blocks, 'rebuilds reuse the space that they free');
 check('after three more');
 is($node->safe_psql('postgres', "SELECT upper_slabs FROM pbfidx_stats('t_k')"), '1', 'there is an upper slab');
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|corrupted|signal 11|signal 6/, 'nothing worse in the log');
