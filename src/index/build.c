@@ -156,7 +156,7 @@ write_and_publish(Build *b, PbfidxSlabId id, uint32 blocks, const uint8 *matrice
 	                     (float4) pbfidx_page_fill(matrices, (int) b->slab->group->parts, &used),
 	                     (uint32) column_keys};
 
-	pbfidx_write_slab(b->index, MAIN_FORKNUM, id, a.extent, (int) b->slab->group->parts, matrices);
+	pbfidx_write_slab(b->index, id, a.extent, (int) b->slab->group->parts, matrices);
 	pbfidx_publish(b->index, id, &entry, &a, NULL);
 }
 

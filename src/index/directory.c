@@ -103,13 +103,41 @@ write_new_page(Relation index, ForkNumber fork, BlockNumber block, Page image)
 	UnlockReleaseBuffer(buffer);
 }
 
+/*
+ * The same for a page that is empty, in a hundred bytes of WAL instead of a page: what is logged as a whole
+ * has its matrix in the hole between pd_lower and pd_upper, which is all zeroes in replay. Then a generic
+ * record (see insert.c for its format) sets pd_lower, so that replay of later ones keeps off the matrix.
+ */
+static void
+write_empty_page(Relation index, BlockNumber block, Page image)
+{
+	Buffer buffer = ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, NULL);
+	PageHeader header = (PageHeader) BufferGetPage(buffer);
+	uint16 delta[3] = {offsetof(PageHeaderData, pd_lower), sizeof(header->pd_lower),
+	                   ((PageHeader) image)->pd_lower};
+	XLogRecPtr lsn;
+
+	START_CRIT_SECTION();
+	memcpy(BufferGetPage(buffer), image, BLCKSZ);
+	header->pd_lower = SizeOfPageHeaderData;
+	MarkBufferDirty(buffer);
+	log_newpage_buffer(buffer, true);
+	header->pd_lower = ((PageHeader) image)->pd_lower;
+	XLogBeginInsert();
+	XLogRegisterBuffer(0, buffer, REGBUF_STANDARD);
+	XLogRegisterBufData(0, (char *) delta, sizeof(delta));
+	lsn = XLogInsert(RM_GENERIC_ID, 0);
+	PageSetLSN(BufferGetPage(buffer), lsn);
+	END_CRIT_SECTION();
+	UnlockReleaseBuffer(buffer);
+}
+
 void
-pbfidx_write_slab(Relation index, ForkNumber fork, PbfidxSlabId id, PbfidxExtent extent, int parts,
-                  const uint8 *matrices)
+pbfidx_write_slab(Relation index, PbfidxSlabId id, PbfidxExtent extent, int parts, const uint8 *matrices)
 {
 	PGAlignedBlock image;
 
-	extend_to(index, fork, extent.start + extent.blocks);
+	extend_to(index, MAIN_FORKNUM, extent.start + extent.blocks);
 	for (uint32 block = 0; block < extent.blocks; block++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -117,7 +145,10 @@ pbfidx_write_slab(Relation index, ForkNumber fork, PbfidxSlabId id, PbfidxExtent
 		if (matrices != NULL)
 			memcpy(pbfidx_matrix((Page) image.data), matrices + (Size) block * PBFIDX_MATRIX_BYTES,
 			       PBFIDX_MATRIX_BYTES);
-		write_new_page(index, fork, extent.start + block, (Page) image.data);
+		if (matrices == NULL && RelationNeedsWAL(index))
+			write_empty_page(index, extent.start + block, (Page) image.data);
+		else
+			write_new_page(index, MAIN_FORKNUM, extent.start + block, (Page) image.data);
 	}
 }
 
@@ -296,6 +327,30 @@ pbfidx_read_region(Relation index, uint32 region, PbfidxRegion *copy)
 	*copy = *region_on(BufferGetPage(buffer), region);
 	UnlockReleaseBuffer(buffer);
 	return true;
+}
+
+void
+pbfidx_read_uppers(Relation index, uint32 first, uint32 step, uint32 n, PbfidxEntry *copies)
+{
+	Buffer buffer = InvalidBuffer;
+
+	memset(copies, 0, n * sizeof(PbfidxEntry));
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint32 region = first + i * step;
+
+		/* Neighbours are on the same page. */
+		if (i == 0 || region / PBFIDX_REGIONS_PER_PAGE != (region - step) / PBFIDX_REGIONS_PER_PAGE)
+		{
+			if (BufferIsValid(buffer))
+				UnlockReleaseBuffer(buffer);
+			buffer = lock_directory(index, region);
+		}
+		if (BufferIsValid(buffer))
+			copies[i] = region_on(BufferGetPage(buffer), region)->upper;
+	}
+	if (BufferIsValid(buffer))
+		UnlockReleaseBuffer(buffer);
 }
 
 bool

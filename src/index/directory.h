@@ -81,7 +81,10 @@ extern BlockNumber pbfidx_directory_block(Relation index, uint32 region);
 
 /* The whole record of a region; false (and a zeroed record) if the directory does not reach it yet. */
 extern bool pbfidx_read_region(Relation index, uint32 region, PbfidxRegion *copy);
-/* Two entries of it, read under one lock. */
+/* Of n regions, each `step` behind the last one, what is known of their uppers; zeroed where the directory
+ * does not reach yet. Each by itself is what pbfidx_read_region would have found. */
+extern void pbfidx_read_uppers(Relation index, uint32 first, uint32 step, uint32 n, PbfidxEntry *copies);
+/* Two entries of a record, read under one lock. */
 extern bool pbfidx_read_entries(Relation index, uint32 leaf, PbfidxEntry *upper_copy, PbfidxEntry *leaf_copy);
 
 /* The growth lock. Taken before any extension lock and with no buffer lock held. */
@@ -114,8 +117,8 @@ extern void pbfidx_publish(Relation index, PbfidxSlabId id, const PbfidxEntry *e
 extern void pbfidx_init_slab_page(Page page, PbfidxSlabId id, uint32 generation, uint32 block, int parts);
 /* Writes and logs all pages of an extent not published yet; matrices: PBFIDX_MATRIX_BYTES a page, NULL for
  * empty ones. */
-extern void pbfidx_write_slab(Relation index, ForkNumber fork, PbfidxSlabId id, PbfidxExtent extent,
-                              int parts, const uint8 *matrices);
+extern void pbfidx_write_slab(Relation index, PbfidxSlabId id, PbfidxExtent extent, int parts,
+                              const uint8 *matrices);
 
 /* A locked page of a slab, or InvalidBuffer if the page now is something else. */
 extern Buffer pbfidx_lock_slab_page(Relation index, PbfidxSlabId id, PbfidxExtent extent, uint32 block,

@@ -353,7 +353,7 @@ make_slab(Relation index, PbfidxSlabId id, uint32 blocks, double column_keys)
 	PbfidxAllocation a = pbfidx_allocate(index, blocks);
 	PbfidxEntry entry = {a.extent, {0, 0, 0}, 0, (uint32) column_keys};
 
-	pbfidx_write_slab(index, MAIN_FORKNUM, id, a.extent, parts, NULL);
+	pbfidx_write_slab(index, id, a.extent, parts, NULL);
 	pbfidx_publish(index, id, &entry, &a, NULL);
 }
 

@@ -41,7 +41,7 @@ refuse_composite(Oid type)
 	}
 	if (get_typtype(inner) == TYPTYPE_COMPOSITE || inner == RECORDOID)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("pbfidx cannot index composite values"),
-		        errdetail("Type %s is or contains a composite type.", format_type_be(type)),
+		        errdetail("Type %s is or contains a composite type.", format_type_be_qualified(type)),
 		        errhint("Index its fields, or an expression that makes one scalar of them."));
 }
 

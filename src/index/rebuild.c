@@ -201,7 +201,7 @@ publish_next(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry *entry, uint32 block
 
 	pbfidx_lock_growth(r->index);
 	a = pbfidx_allocate(r->index, blocks);
-	pbfidx_write_slab(r->index, MAIN_FORKNUM, id, a.extent, (int) group_of(r, id)->parts, NULL);
+	pbfidx_write_slab(r->index, id, a.extent, (int) group_of(r, id)->parts, NULL);
 	entry->next = a.extent;
 	pbfidx_publish(r->index, id, entry, &a, NULL);
 	pbfidx_unlock_growth(r->index);

@@ -15,7 +15,9 @@
  * 4. Return the heap pages of the ranges that survive.
  *
  * A probe is one page, and on it one row a part. Pages are pinned and rows prefetched in batches, so that
- * cache misses overlap. A page that is not what the record said was recycled since: the region is started
+ * cache misses overlap. Most regions have nothing for a key, so many of them are looked at together (a
+ * window): 2 for the first group of all, from their entries of the uppers alone, then the rest for those of
+ * which something is left. A page that is not what the record said was recycled since: the region is started
  * again.
  */
 #include "postgres.h"
@@ -42,6 +44,10 @@
 /* Probes in flight. Each holds a pin; buffers of temporary tables are few. */
 #define BATCH 16
 #define LOCAL_BATCH 8
+
+/* Regions looked at together, while their masks are no more than that. */
+#define WINDOW 32
+#define WINDOW_MASKS 4096
 
 /* Keys first..first + n - 1 of the scan: without queries, one of them the row must have; with queries, the
  * slots of each, one after the other, and one of the queries must be met. */
@@ -79,11 +85,18 @@ typedef struct PbfidxScan
 	KeyHasher *hashers;  /* one a scan key, */
 	MemoryContext owner; /* whose memory is here */
 
+	/* while a window of regions is looked at */
+	PbfidxMask *window_masks; /* for each region nkeys masks: */
+	uint32 window;            /* so many regions at most */
+	PbfidxEntry uppers[WINDOW];
+
 	/* while a region is looked at */
 	PbfidxRegion *region;
 	PbfidxMask *key_masks;   /* leaf slabs that may have each key */
 	PbfidxMask *range_masks; /* of one leaf slab, ranges that may have each key of a condition */
 	PbfidxMask any[PBFIDX_COLUMNS];
+	PbfidxMask slabs;                  /* that may hold a row */
+	PbfidxMask ranges[PBFIDX_COLUMNS]; /* of these slabs, those that may */
 } PbfidxScan;
 
 /* One page to look at. */
@@ -93,6 +106,7 @@ typedef struct Probe
 	PbfidxExtent extent;
 	PbfidxPlace place;
 	PbfidxMask *mask; /* where the result is OR-ed into */
+	bool *valid;      /* turns false if the page is not what it should be */
 	Buffer buffer;
 } Probe;
 
@@ -440,7 +454,9 @@ prepare(PbfidxScan *so, IndexScanDesc scan)
 		qsort(so->conditions, so->nconditions, sizeof(Condition), compare_conditions);
 	for (int c = 0; c < so->nconditions; c++)
 		widest = Max(widest, so->conditions[c].n);
-	so->key_masks = palloc_extended(Max(so->nkeys, 1) * sizeof(PbfidxMask), MCXT_ALLOC_HUGE);
+	so->window = (uint32) Max(1, Min(WINDOW, WINDOW_MASKS / Max(so->nkeys, 1)));
+	so->window_masks =
+	    palloc_extended((Size) so->window * Max(so->nkeys, 1) * sizeof(PbfidxMask), MCXT_ALLOC_HUGE);
 	so->range_masks = palloc_extended(widest * sizeof(PbfidxMask), MCXT_ALLOC_HUGE);
 	MemoryContextSwitchTo(old);
 }
@@ -457,18 +473,17 @@ is_empty_mask(const PbfidxMask *mask)
 	return any == 0;
 }
 
-/* Looks at n pages; false if one is not what it should be. All pins are gone on return. */
-static bool
+/* Looks at n pages. All pins are gone on return. */
+static void
 run_probes(IndexScanDesc scan, Probe *probes, int n, int parts)
 {
-	bool valid = true;
-
 	CHECK_FOR_INTERRUPTS();
 	for (int i = 0; i < n && n > 1 && effective_io_concurrency > 0; i++)
 		PrefetchBuffer(scan->indexRelation, MAIN_FORKNUM, probes[i].extent.start + probes[i].place.block);
 	for (int i = 0; i < n; i++)
 	{
 		probes[i].buffer = ReadBuffer(scan->indexRelation, probes[i].extent.start + probes[i].place.block);
+		pbfidx_prefetch_page(BufferGetPage(probes[i].buffer));
 		pbfidx_prefetch(pbfidx_matrix(BufferGetPage(probes[i].buffer)), &probes[i].place, parts);
 	}
 	for (int i = 0; i < n; i++)
@@ -478,15 +493,15 @@ run_probes(IndexScanDesc scan, Probe *probes, int n, int parts)
 
 		LockBuffer(probes[i].buffer, BUFFER_LOCK_SHARE);
 		pbf_test_for_old_snapshot(scan->xs_snapshot, scan->indexRelation, page);
-		valid = valid && pbfidx_is_slab_page(page, probes[i].id, probes[i].extent, probes[i].place.block);
-		if (valid)
+		if (pbfidx_is_slab_page(page, probes[i].id, probes[i].extent, probes[i].place.block))
 		{
 			pbfidx_probe(pbfidx_matrix(page), &probes[i].place, parts, &mask);
 			pbfidx_mask_or(probes[i].mask, &mask);
 		}
+		else
+			*probes[i].valid = false;
 		UnlockReleaseBuffer(probes[i].buffer);
 	}
-	return valid;
 }
 
 /* A queue of probes, run when it is full. */
@@ -496,15 +511,26 @@ typedef struct Queue
 	Probe probes[BATCH];
 	int n;
 	int room;
-	int parts; /* of the matrices of the group */
-	bool valid;
+	int parts;   /* of the matrices of the group */
+	bool *valid; /* of what is enqueued at the moment */
 } Queue;
+
+static void
+init_queue(Queue *q, IndexScanDesc scan, int group)
+{
+	Relation index = scan->indexRelation;
+
+	q->scan = scan;
+	q->n = 0;
+	q->room = RELATION_IS_LOCAL(index) ? LOCAL_BATCH : BATCH;
+	q->parts = (int) pbfidx_cache(index)->group[group].parts;
+}
 
 static void
 flush_queue(Queue *q)
 {
-	if (q->n > 0 && q->valid)
-		q->valid = run_probes(q->scan, q->probes, q->n, q->parts);
+	if (q->n > 0)
+		run_probes(q->scan, q->probes, q->n, q->parts);
 	q->n = 0;
 }
 
@@ -516,6 +542,7 @@ enqueue(Queue *q, PbfidxSlabId id, PbfidxExtent extent, uint64 key, PbfidxMask *
 	p->id = id;
 	p->extent = extent;
 	p->mask = mask;
+	p->valid = q->valid;
 	pbfidx_locate(key, id.level, extent.blocks, q->parts, &p->place);
 	if (q->n == q->room)
 		flush_queue(q);
@@ -523,13 +550,15 @@ enqueue(Queue *q, PbfidxSlabId id, PbfidxExtent extent, uint64 key, PbfidxMask *
 
 /* ---- regions ---- */
 
-/* Leaf slabs that exist: one that does not has no rows. */
+/* Leaves out slabs that do not exist: they have no rows. */
 static void
-existing_slabs(const PbfidxRegion *region, PbfidxMask *slabs)
+keep_existing(const PbfidxRegion *region, PbfidxMask *slabs)
 {
-	memset(slabs, 0, sizeof(*slabs));
-	for (int s = 0; s < PBFIDX_COLUMNS; s++)
-		slabs->words[s / 64] |= (uint64) (region->leaf[s].now.start != 0) << (s % 64);
+	for (int s = -1; (s = pbfidx_mask_next(slabs, s + 1)) >= 0;)
+	{
+		if (region->leaf[s].now.start == 0)
+			pbfidx_mask_clear(slabs, s);
+	}
 }
 
 /* Conditions first..end - 1 are of one group. */
@@ -568,16 +597,12 @@ apply_condition(PbfidxScan *so, const Condition *c, const PbfidxMask *masks, Pbf
 	pbfidx_mask_and(columns, &any);
 }
 
-/* Leaf slabs of the region that may hold a row; the masks of the single keys in so->key_masks. */
+/* Has the keys of the group looked for in the region's upper; their masks will be in so->key_masks. */
 static void
-probe_upper(PbfidxScan *so, Queue *q, uint32 region, GroupConditions g, PbfidxMask *slabs)
+enqueue_upper(PbfidxScan *so, Queue *q, uint32 region, PbfidxExtent upper, GroupConditions g)
 {
 	PbfidxSlabId id = {PBFIDX_UPPER, region};
-	PbfidxExtent upper = so->region->upper.now;
-	PbfidxMask existing;
 
-	existing_slabs(so->region, &existing);
-	pbfidx_mask_and(slabs, &existing);
 	for (int c = g.first; c < g.end; c++)
 	{
 		for (int key = so->conditions[c].first; key < so->conditions[c].first + so->conditions[c].n; key++)
@@ -592,9 +617,14 @@ probe_upper(PbfidxScan *so, Queue *q, uint32 region, GroupConditions g, PbfidxMa
 			}
 		}
 	}
-	flush_queue(q);
-	for (int c = g.first; c < g.end && upper.start != 0 && q->valid; c++)
-		apply_condition(so, &so->conditions[c], &so->key_masks[so->conditions[c].first], slabs);
+}
+
+/* Rules out leaf slabs by what the upper said, if there is one. */
+static void
+apply_upper(PbfidxScan *so, PbfidxExtent upper, GroupConditions g)
+{
+	for (int c = g.first; c < g.end && upper.start != 0; c++)
+		apply_condition(so, &so->conditions[c], &so->key_masks[so->conditions[c].first], &so->slabs);
 }
 
 static void
@@ -633,7 +663,7 @@ apply_any_to_leaves(PbfidxScan *so, Queue *q, uint32 region, const Condition *c,
 		probe_condition(so, q, c, (PbfidxSlabId){PBFIDX_LEAF, region * PBFIDX_COLUMNS + s}, &any[s], 0);
 	}
 	flush_queue(q);
-	for (int s = -1; q->valid && (s = pbfidx_mask_next(slabs, s + 1)) >= 0;)
+	for (int s = -1; *q->valid && (s = pbfidx_mask_next(slabs, s + 1)) >= 0;)
 	{
 		pbfidx_mask_and(&ranges[s], &any[s]);
 		drop_empty_slab(slabs, ranges, s);
@@ -651,26 +681,26 @@ apply_queries_to_leaves(PbfidxScan *so, Queue *q, uint32 region, const Condition
 		probe_condition(so, q, c, (PbfidxSlabId){PBFIDX_LEAF, region * PBFIDX_COLUMNS + s}, so->range_masks,
 		                1);
 		flush_queue(q);
-		if (!q->valid)
+		if (!*q->valid)
 			return;
 		apply_condition(so, c, so->range_masks, &ranges[s]);
 		drop_empty_slab(slabs, ranges, s);
 	}
 }
 
-/* Of the leaf slabs in `slabs`, ranges that may hold a row; slabs without any leave the mask. */
+/* Of the leaf slabs in so->slabs, ranges that may hold a row; slabs without any leave the mask. */
 static void
-probe_leaves(PbfidxScan *so, Queue *q, uint32 region, GroupConditions g, PbfidxMask *slabs,
-             PbfidxMask *ranges)
+probe_leaves(PbfidxScan *so, Queue *q, uint32 region, GroupConditions g)
 {
-	for (int c = g.first; c < g.end && q->valid && !is_empty_mask(slabs); c++)
+	keep_existing(so->region, &so->slabs);
+	for (int c = g.first; c < g.end && *q->valid && !is_empty_mask(&so->slabs); c++)
 	{
 		const Condition *condition = &so->conditions[c];
 
 		if (condition->nqueries == 0)
-			apply_any_to_leaves(so, q, region, condition, slabs, ranges);
+			apply_any_to_leaves(so, q, region, condition, &so->slabs, so->ranges);
 		else
-			apply_queries_to_leaves(so, q, region, condition, slabs, ranges);
+			apply_queries_to_leaves(so, q, region, condition, &so->slabs, so->ranges);
 	}
 }
 
@@ -687,31 +717,32 @@ add_range(TIDBitmap *tbm, uint64 range, uint32 pages_per_range, BlockNumber heap
 }
 
 /*
- * The ranges of one region that one group leaves of those in slabs and ranges; retried until the record and
- * the pages agree.
+ * What one group leaves of the slabs and ranges of a region; retried until the record and the pages agree.
+ * What a failed attempt ruled out stays ruled out: a condition is applied only if all its pages were valid.
  */
 static void
-probe_group(PbfidxScan *so, IndexScanDesc scan, uint32 region, GroupConditions g, PbfidxMask *slabs,
-            PbfidxMask *ranges)
+probe_group(PbfidxScan *so, IndexScanDesc scan, uint32 region, GroupConditions g)
 {
 	Relation index = scan->indexRelation;
-	Queue q = {.scan = scan,
-	           .room = RELATION_IS_LOCAL(index) ? LOCAL_BATCH : BATCH,
-	           .parts = (int) pbfidx_cache(index)->group[g.group].parts};
 	PbfidxRegion *seen = NULL;
+	bool valid;
+	Queue q;
 
-	/* What a failed attempt ruled out stays ruled out: a condition is applied only if all its pages were
-	 * valid. */
+	init_queue(&q, scan, g.group);
+	q.valid = &valid;
 	for (;;)
 	{
 		pbfidx_read_region(index, region, so->region);
 		if (seen != NULL && memcmp(seen, so->region, sizeof(PbfidxRegion)) == 0)
 			pbfidx_corrupted(index, "A page is not what the directory says");
-		q.valid = true;
-		probe_upper(so, &q, region, g, slabs);
-		if (q.valid)
-			probe_leaves(so, &q, region, g, slabs, ranges);
-		if (q.valid)
+		valid = true;
+		enqueue_upper(so, &q, region, so->region->upper.now, g);
+		flush_queue(&q);
+		if (valid)
+			apply_upper(so, so->region->upper.now, g);
+		if (valid)
+			probe_leaves(so, &q, region, g);
+		if (valid)
 			break;
 		if (seen == NULL)
 			seen = palloc(sizeof(PbfidxRegion));
@@ -732,20 +763,36 @@ group_conditions(const PbfidxScan *so, int first)
 	return g;
 }
 
-/* The ranges of one region of the heap. */
+/* What the first group leaves of a region in the window, whose upper has been asked; false: could not be
+ * read. */
+static bool
+probe_first_group(PbfidxScan *so, IndexScanDesc scan, uint32 region, GroupConditions g)
+{
+	bool valid = true;
+	Queue q;
+
+	init_queue(&q, scan, g.group);
+	q.valid = &valid;
+	pbfidx_read_region(scan->indexRelation, region, so->region);
+	probe_leaves(so, &q, region, g);
+	return valid;
+}
+
+/* The ranges of a region of the heap; so->slabs: what the upper of the first group left, if it was valid. */
 static void
-probe_region(PbfidxScan *so, IndexScanDesc scan, uint32 region, PbfidxMask *slabs, PbfidxMask *ranges)
+finish_region(PbfidxScan *so, IndexScanDesc scan, uint32 number, GroupConditions g, bool valid)
 {
 	uint32 groups = pbfidx_cache(scan->indexRelation)->groups;
-	GroupConditions g;
+	uint32 region = number * groups + (uint32) g.group;
 
-	pbfidx_mask_fill(slabs);
-	for (int s = 0; s < PBFIDX_COLUMNS; s++)
-		pbfidx_mask_fill(&ranges[s]);
-	for (int first = 0; first < so->nconditions && !is_empty_mask(slabs); first = g.end)
+	for (int s = -1; (s = pbfidx_mask_next(&so->slabs, s + 1)) >= 0;)
+		pbfidx_mask_fill(&so->ranges[s]);
+	if (!valid || !probe_first_group(so, scan, region, g))
+		probe_group(so, scan, region, g);
+	while (g.end < so->nconditions && !is_empty_mask(&so->slabs))
 	{
-		g = group_conditions(so, first);
-		probe_group(so, scan, region * groups + (uint32) g.group, g, slabs, ranges);
+		g = group_conditions(so, g.end);
+		probe_group(so, scan, number * groups + (uint32) g.group, g);
 	}
 }
 
@@ -759,27 +806,84 @@ heap_length(Relation index)
 	return blocks;
 }
 
+/* Adds what is left of a region. */
+static int64
+add_ranges(PbfidxScan *so, TIDBitmap *tbm, uint32 region, uint32 pages_per_range, BlockNumber heap_blocks)
+{
+	int64 pages = 0;
+
+	for (int s = -1; (s = pbfidx_mask_next(&so->slabs, s + 1)) >= 0;)
+	{
+		uint64 first = ((uint64) region * PBFIDX_COLUMNS + s) * PBFIDX_COLUMNS;
+
+		for (int r = -1; (r = pbfidx_mask_next(&so->ranges[s], r + 1)) >= 0;)
+			pages += add_range(tbm, first + r, pages_per_range, heap_blocks);
+	}
+	return pages;
+}
+
+/* The masks of region i of the window. */
+static void
+use_masks(PbfidxScan *so, uint32 i)
+{
+	so->key_masks = so->window_masks + (Size) i * so->nkeys;
+}
+
+/* Looks for the keys of a group in the uppers of n regions; valid: whether each could be read. */
+static void
+probe_uppers(PbfidxScan *so, IndexScanDesc scan, uint32 first, uint32 n, GroupConditions g, bool *valid)
+{
+	uint32 groups = pbfidx_cache(scan->indexRelation)->groups;
+	Queue q;
+
+	init_queue(&q, scan, g.group);
+	pbfidx_read_uppers(scan->indexRelation, first * groups + (uint32) g.group, groups, n, so->uppers);
+	for (uint32 i = 0; i < n; i++)
+	{
+		valid[i] = true;
+		q.valid = &valid[i];
+		use_masks(so, i);
+		enqueue_upper(so, &q, (first + i) * groups + (uint32) g.group, so->uppers[i].now, g);
+	}
+	flush_queue(&q);
+}
+
+/* n regions of the heap. */
+static int64
+scan_window(PbfidxScan *so, IndexScanDesc scan, TIDBitmap *tbm, uint32 first, uint32 n,
+            BlockNumber heap_blocks)
+{
+	uint32 pages_per_range = pbfidx_cache(scan->indexRelation)->pages_per_range;
+	GroupConditions g = group_conditions(so, 0);
+	bool valid[WINDOW];
+	int64 pages = 0;
+
+	probe_uppers(so, scan, first, n, g, valid);
+	for (uint32 i = 0; i < n; i++)
+	{
+		use_masks(so, i);
+		pbfidx_mask_fill(&so->slabs);
+		if (valid[i])
+			apply_upper(so, so->uppers[i].now, g);
+		if (is_empty_mask(&so->slabs))
+			continue;
+		finish_region(so, scan, first + i, g, valid[i]);
+		pages += add_ranges(so, tbm, first + i, pages_per_range, heap_blocks);
+	}
+	return pages;
+}
+
 static int64
 scan_regions(PbfidxScan *so, IndexScanDesc scan, TIDBitmap *tbm)
 {
 	uint32 pages_per_range = pbfidx_cache(scan->indexRelation)->pages_per_range;
 	BlockNumber heap_blocks = heap_length(scan->indexRelation);
 	uint64 per_region = (uint64) PBFIDX_COLUMNS * PBFIDX_COLUMNS * pages_per_range;
-	PbfidxMask ranges[PBFIDX_COLUMNS];
-	PbfidxMask slabs;
+	uint32 regions = (uint32) ((heap_blocks + per_region - 1) / per_region);
 	int64 pages = 0;
 
-	for (uint32 region = 0; region * per_region < heap_blocks; region++)
-	{
-		probe_region(so, scan, region, &slabs, ranges);
-		for (int s = -1; (s = pbfidx_mask_next(&slabs, s + 1)) >= 0;)
-		{
-			uint64 first = ((uint64) region * PBFIDX_COLUMNS + s) * PBFIDX_COLUMNS;
-
-			for (int r = -1; (r = pbfidx_mask_next(&ranges[s], r + 1)) >= 0;)
-				pages += add_range(tbm, first + r, pages_per_range, heap_blocks);
-		}
-	}
+	for (uint32 first = 0; first < regions; first += so->window)
+		pages += scan_window(so, scan, tbm, first, Min(so->window, regions - first), heap_blocks);
 	return pages;
 }
 

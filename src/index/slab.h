@@ -121,6 +121,14 @@ pbfidx_prefetch(const uint8 *matrix, const PbfidxPlace *place, int parts)
 		__builtin_prefetch(matrix + place->rows[i] * PBFIDX_ROW_BYTES);
 }
 
+/* What tells which page it is. */
+static inline void
+pbfidx_prefetch_page(const char *page)
+{
+	__builtin_prefetch(page);
+	__builtin_prefetch(page + BLCKSZ - sizeof(PbfidxPageId));
+}
+
 static inline bool
 pbfidx_test(const uint8 *matrix, const PbfidxPlace *place, int parts, int column)
 {
