@@ -1,11 +1,8 @@
 /*
- * scan.c: which ranges may hold a row that meets all conditions.
+ * scan.c: which ranges may hold a row that meets all conditions (conditions.h).
  *
- * A condition is a set of keys of one column, one of which the row must have: one key for `=`, several for
- * `= ANY`, the NULL key for IS NULL. A multi-key condition (query.h) becomes a condition for each key that it
- * requires, one for keys of which any will do, and where that does not say all, a condition on which its
- * consistent function is consulted. So does one of `operator ANY`, with a query for each element. A range
- * survives if no condition rules it out. For every region, and every group of columns that has conditions:
+ * A range survives if no condition rules it out. For every region, and every group of columns that has
+ * conditions:
  *
  * 1. Read its record. (After the snapshot was taken, and anew in every call: see src/README.md.)
  * 2. Probe every key in the upper slab, if there is one: a mask of leaf slabs for each key. A slab survives
@@ -24,20 +21,16 @@
 
 #include "access/genam.h"
 #include "access/table.h"
-#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
-#include "utils/array.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
 #include "compat.h"
+#include "index/conditions.h"
 #include "index/directory.h"
-#include "index/keys.h"
-#include "index/query.h"
 #include "index/scan.h"
 #include "index/slab.h"
 
@@ -49,41 +42,10 @@
 #define WINDOW 32
 #define WINDOW_MASKS 4096
 
-/* Keys first..first + n - 1 of the scan: without queries, one of them the row must have; with queries, the
- * slots of each, one after the other, and one of the queries must be met. */
-typedef struct Condition
-{
-	int group;
-	int first;
-	int n;
-	PbfidxQuery **queries;
-	int nqueries;
-} Condition;
-
-/* How values of one scan key become keys; kept while its type stays the same. */
-typedef struct KeyHasher
-{
-	Oid type;
-	bool ready;
-	PbfidxHasher hasher;     /* scalar */
-	PbfidxQueryClass *class; /* multi-key */
-} KeyHasher;
-
 typedef struct PbfidxScan
 {
-	uint64 *keys;
-	bool *probed; /* whether the masks of the key are needed at all */
-	int nkeys;
-	int room;
-	Condition *conditions;
-	int nconditions;
-	int conditions_room;
-	bool impossible;     /* a condition that no row meets */
-	bool all_ranges;     /* nothing to look for, or an index whose hashes cannot be trusted */
-	MemoryContext mcxt;  /* of the keys; reset by rescan */
-	MemoryContext temp;  /* reset after every call of a consistent function */
-	KeyHasher *hashers;  /* one a scan key, */
-	MemoryContext owner; /* whose memory is here */
+	PbfidxConditions conditions;
+	bool all_ranges; /* nothing to look for, or an index whose hashes cannot be trusted */
 
 	/* while a window of regions is looked at */
 	PbfidxMask *window_masks; /* for each region nkeys masks: */
@@ -110,7 +72,7 @@ typedef struct Probe
 	Buffer buffer;
 } Probe;
 
-/* ---- conditions ---- */
+/* ---- beginning and end ---- */
 
 IndexScanDesc
 pbfidx_beginscan(Relation index, int nkeys, int norderbys)
@@ -118,11 +80,8 @@ pbfidx_beginscan(Relation index, int nkeys, int norderbys)
 	IndexScanDesc scan = RelationGetIndexScan(index, nkeys, norderbys);
 	PbfidxScan *so = palloc0(sizeof(PbfidxScan));
 
-	so->mcxt = AllocSetContextCreate(CurrentMemoryContext, "pbfidx scan", ALLOCSET_SMALL_SIZES);
-	so->temp = AllocSetContextCreate(CurrentMemoryContext, "pbfidx consistent", ALLOCSET_SMALL_SIZES);
+	pbfidx_init_conditions(&so->conditions, nkeys);
 	so->region = palloc(sizeof(PbfidxRegion));
-	so->hashers = palloc0(Max(nkeys, 1) * sizeof(KeyHasher));
-	so->owner = CurrentMemoryContext;
 	scan->opaque = so;
 	return scan;
 }
@@ -142,267 +101,9 @@ pbfidx_endscan(IndexScanDesc scan)
 {
 	PbfidxScan *so = scan->opaque;
 
-	MemoryContextDelete(so->mcxt);
-	MemoryContextDelete(so->temp);
+	pbfidx_free_conditions(&so->conditions);
 	pfree(so->region);
-	pfree(so->hashers);
 	pfree(so);
-}
-
-static int
-compare_keys(const void *a, const void *b)
-{
-	uint64 x = *(const uint64 *) a, y = *(const uint64 *) b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* Duplicates of IN lists need no probes of their own. */
-static void
-sort_unique(PbfidxScan *so, Condition *c)
-{
-	uint64 *keys = so->keys + c->first;
-	int kept = 0;
-
-	qsort(keys, c->n, sizeof(uint64), compare_keys);
-	for (int i = 0; i < c->n; i++)
-	{
-		if (i == 0 || keys[i] != keys[kept - 1])
-			keys[kept++] = keys[i];
-	}
-	c->n = kept;
-	so->nkeys = c->first + kept;
-}
-
-static void
-add_key(PbfidxScan *so, uint64 key, bool probed)
-{
-	if (so->nkeys == so->room)
-	{
-		so->room = Max(64, so->room * 2);
-		so->keys = so->keys == NULL ? palloc(so->room * sizeof(uint64))
-		                            : repalloc_huge(so->keys, so->room * sizeof(uint64));
-		so->probed = so->probed == NULL ? palloc(so->room * sizeof(bool))
-		                                : repalloc_huge(so->probed, so->room * sizeof(bool));
-	}
-	so->probed[so->nkeys] = probed;
-	so->keys[so->nkeys++] = key;
-}
-
-/* A new condition, on keys to be added. */
-static Condition *
-begin_condition(PbfidxScan *so, int group)
-{
-	if (so->nconditions == so->conditions_room)
-	{
-		so->conditions_room = Max(16, so->conditions_room * 2);
-		so->conditions = so->conditions == NULL
-		                     ? palloc(so->conditions_room * sizeof(Condition))
-		                     : repalloc_huge(so->conditions, so->conditions_room * sizeof(Condition));
-	}
-	so->conditions[so->nconditions] = (Condition){.group = group, .first = so->nkeys};
-	return &so->conditions[so->nconditions++];
-}
-
-/* All keys since begin_condition are its. */
-static void
-end_condition(PbfidxScan *so, Condition *c)
-{
-	c->n = so->nkeys - c->first;
-	if (c->nqueries == 0)
-		sort_unique(so, c);
-}
-
-static void
-add_single_key(PbfidxScan *so, int group, uint64 key)
-{
-	Condition *c = begin_condition(so, group);
-
-	add_key(so, key, true);
-	end_condition(so, c);
-}
-
-/* ---- conditions on scalar columns ---- */
-
-static PbfidxHasher *
-key_hasher(KeyHasher *kept, Relation index, int column, Oid type, MemoryContext mcxt)
-{
-	if (!kept->ready || kept->type != type)
-	{
-		kept->ready = false;
-		pbfidx_init_hasher(&kept->hasher, index, column, type, mcxt);
-		pbfidx_require_same_kind(index, &kept->hasher);
-		kept->type = type;
-		kept->ready = true;
-	}
-	return &kept->hasher;
-}
-
-/* The elements of an array that are not NULL. */
-static Datum *
-array_elements(Datum argument, Oid *type, int *n)
-{
-	ArrayType *array = DatumGetArrayTypeP(argument);
-	int16 typlen;
-	bool typbyval, *nulls;
-	char typalign;
-	Datum *elements;
-	int all, kept = 0;
-
-	*type = ARR_ELEMTYPE(array);
-	get_typlenbyvalalign(*type, &typlen, &typbyval, &typalign);
-	deconstruct_array(array, *type, typlen, typbyval, typalign, &elements, &nulls, &all);
-	for (int i = 0; i < all; i++)
-	{
-		if (!nulls[i])
-			elements[kept++] = elements[i];
-	}
-	*n = kept;
-	return elements;
-}
-
-static void
-add_scalar_condition(PbfidxScan *so, Relation index, int group, ScanKey key, KeyHasher *kept)
-{
-	int column = key->sk_attno - 1;
-	Condition *c = begin_condition(so, group);
-	Datum *values = &key->sk_argument;
-	Oid type = key->sk_subtype;
-	PbfidxHasher *hasher;
-	int n = 1;
-
-	if (key->sk_flags & SK_SEARCHARRAY)
-		values = array_elements(key->sk_argument, &type, &n);
-	hasher = key_hasher(kept, index, column, type, so->owner);
-	for (int i = 0; i < n; i++)
-		add_key(so, pbfidx_value_key(hasher, values[i]), true);
-	so->impossible = so->impossible || n == 0;
-	end_condition(so, c);
-}
-
-/* ---- conditions on multi-key columns ---- */
-
-static PbfidxQueryClass *
-query_class(KeyHasher *kept, Relation index, int column, MemoryContext mcxt)
-{
-	if (!kept->ready)
-	{
-		kept->class = MemoryContextAlloc(mcxt, sizeof(PbfidxQueryClass));
-		pbfidx_init_query_class(kept->class, index, column, mcxt);
-		kept->ready = true;
-	}
-	return kept->class;
-}
-
-/* All slots of a query, as its filter wants their masks; probed are those that it looks at, or that a
- * consultation alone does. */
-static void
-add_slots(PbfidxScan *so, const PbfidxQuery *q, bool consulted_only)
-{
-	for (int slot = 0; slot <= q->n; slot++)
-	{
-		bool tested = q->consult && slot < q->n && q->roles[slot] == PBFIDX_KEY_TESTED;
-		bool required = slot < q->n && q->roles[slot] == PBFIDX_KEY_REQUIRED;
-
-		add_key(so, q->keys[slot], tested || (!consulted_only && (required || (q->any && q->any_of[slot]))));
-	}
-}
-
-/* One query: what it requires becomes conditions of their own. */
-static void
-add_query(PbfidxScan *so, int group, PbfidxQuery *q)
-{
-	Condition *c;
-
-	for (int i = 0; i < q->n; i++)
-	{
-		if (q->roles[i] == PBFIDX_KEY_REQUIRED)
-			add_single_key(so, group, q->keys[i]);
-	}
-	if (q->any)
-	{
-		c = begin_condition(so, group);
-		for (int slot = 0; slot <= q->n; slot++)
-		{
-			if (q->any_of[slot])
-				add_key(so, q->keys[slot], true);
-		}
-		end_condition(so, c);
-	}
-	q->narrowed = true;
-	if (q->consult)
-	{
-		c = begin_condition(so, group);
-		c->queries = palloc(sizeof(PbfidxQuery *));
-		c->queries[c->nqueries++] = q;
-		add_slots(so, q, true);
-		end_condition(so, c);
-	}
-}
-
-/* Several queries, one of which must be met. */
-static void
-add_queries(PbfidxScan *so, int group, PbfidxQuery **queries, int n)
-{
-	Condition *c;
-
-	for (int i = 0; i < n; i++)
-	{
-		if (pbfidx_is_unrestricted(queries[i]))
-			return;
-	}
-	c = begin_condition(so, group);
-	c->queries = queries;
-	c->nqueries = n;
-	for (int i = 0; i < n; i++)
-		add_slots(so, queries[i], false);
-	end_condition(so, c);
-}
-
-static void
-add_multikey_condition(PbfidxScan *so, Relation index, int group, ScanKey key, KeyHasher *kept)
-{
-	PbfidxQueryClass *class = query_class(kept, index, key->sk_attno - 1, so->owner);
-	Datum *values = &key->sk_argument;
-	PbfidxQuery **queries;
-	int n = 1, possible = 0;
-	Oid type;
-
-	if (key->sk_flags & SK_SEARCHARRAY)
-		values = array_elements(key->sk_argument, &type, &n);
-	queries = palloc(Max(n, 1) * sizeof(PbfidxQuery *));
-	for (int i = 0; i < n; i++)
-	{
-		queries[possible] = pbfidx_make_query(class, key->sk_strategy, values[i]);
-		possible += queries[possible] != NULL;
-	}
-	so->impossible = so->impossible || possible == 0;
-	if (possible == 1)
-		add_query(so, group, queries[0]);
-	else if (possible > 1)
-		add_queries(so, group, queries, possible);
-}
-
-/* ---- all conditions ---- */
-
-/* What one scan key asks for, appended. */
-static void
-add_condition(PbfidxScan *so, Relation index, ScanKey key, KeyHasher *kept)
-{
-	int column = key->sk_attno - 1;
-	uint8 code = pbfidx_cache(index)->column_group[column];
-	int group = code & ~PBFIDX_GROUP_MULTIKEY;
-
-	if (key->sk_flags & SK_SEARCHNOTNULL)
-		return; /* says nothing about keys */
-	if (key->sk_flags & SK_SEARCHNULL)
-		add_single_key(so, group, pbfidx_null_key(column));
-	else if (key->sk_flags & SK_ISNULL)
-		so->impossible = true;
-	else if (code & PBFIDX_GROUP_MULTIKEY)
-		add_multikey_condition(so, index, group, key, kept);
-	else
-		add_scalar_condition(so, index, group, key, kept);
 }
 
 /* Hashes of another major version of the server may differ from those in the index. */
@@ -420,45 +121,20 @@ hashes_trusted(Relation index)
 	return false;
 }
 
-/* The order in which conditions are looked at: group by group, consultations last. */
-static int
-compare_conditions(const void *a, const void *b)
-{
-	const Condition *x = a, *y = b;
-
-	if (x->group != y->group)
-		return x->group - y->group;
-	return (x->nqueries > 0) - (y->nqueries > 0);
-}
-
 static void
 prepare(PbfidxScan *so, IndexScanDesc scan)
 {
-	Relation index = scan->indexRelation;
-	MemoryContext old;
-	int widest = 1;
+	PbfidxConditions *set = &so->conditions;
+	int nkeys, widest = 1;
 
-	MemoryContextReset(so->mcxt);
-	old = MemoryContextSwitchTo(so->mcxt);
-	so->keys = NULL;
-	so->probed = NULL;
-	so->conditions = NULL;
-	so->nkeys = so->room = so->nconditions = so->conditions_room = 0;
-	so->impossible = false;
-	for (int i = 0; i < scan->numberOfKeys && !so->impossible; i++)
-		add_condition(so, index, &scan->keyData[i], &so->hashers[i]);
-	if (so->nconditions == 0 && (pbfidx_cache(index)->flags & PBFIDX_ROW_KEY))
-		add_single_key(so, PBFIDX_ROW_KEY_GROUP, PBFIDX_ROW_KEY_VALUE);
-	so->all_ranges = so->nconditions == 0 || !hashes_trusted(index);
-	if (so->nconditions > 0)
-		qsort(so->conditions, so->nconditions, sizeof(Condition), compare_conditions);
-	for (int c = 0; c < so->nconditions; c++)
-		widest = Max(widest, so->conditions[c].n);
-	so->window = (uint32) Max(1, Min(WINDOW, WINDOW_MASKS / Max(so->nkeys, 1)));
-	so->window_masks =
-	    palloc_extended((Size) so->window * Max(so->nkeys, 1) * sizeof(PbfidxMask), MCXT_ALLOC_HUGE);
-	so->range_masks = palloc_extended(widest * sizeof(PbfidxMask), MCXT_ALLOC_HUGE);
-	MemoryContextSwitchTo(old);
+	pbfidx_make_conditions(set, scan->indexRelation, scan->keyData, scan->numberOfKeys);
+	so->all_ranges = set->n == 0 || !hashes_trusted(scan->indexRelation);
+	nkeys = Max(set->nkeys, 1);
+	for (int c = 0; c < set->n; c++)
+		widest = Max(widest, set->list[c].n);
+	so->window = (uint32) Max(1, Min(WINDOW, WINDOW_MASKS / nkeys));
+	so->window_masks = MemoryContextAllocHuge(set->mcxt, (Size) so->window * nkeys * sizeof(PbfidxMask));
+	so->range_masks = MemoryContextAllocHuge(set->mcxt, widest * sizeof(PbfidxMask));
 }
 
 /* ---- probing ---- */
@@ -569,34 +245,6 @@ typedef struct GroupConditions
 	int end;
 } GroupConditions;
 
-/* Columns out of which a condition rules those that no key or no query speaks for. masks: of its keys. */
-static void
-apply_condition(PbfidxScan *so, const Condition *c, const PbfidxMask *masks, PbfidxMask *columns)
-{
-	PbfidxMask any = {{0}};
-	MemoryContext old;
-
-	if (c->nqueries == 0)
-	{
-		for (int i = 0; i < c->n; i++)
-			pbfidx_mask_or(&any, &masks[i]);
-		pbfidx_mask_and(columns, &any);
-		return;
-	}
-	old = MemoryContextSwitchTo(so->temp);
-	for (int i = 0; i < c->nqueries; i++)
-	{
-		PbfidxMask left = *columns;
-
-		pbfidx_filter_columns(c->queries[i], masks, &left);
-		pbfidx_mask_or(&any, &left);
-		masks += c->queries[i]->n + 1;
-	}
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(so->temp);
-	pbfidx_mask_and(columns, &any);
-}
-
 /* Has the keys of the group looked for in the region's upper; their masks will be in so->key_masks. */
 static void
 enqueue_upper(PbfidxScan *so, Queue *q, uint32 region, PbfidxExtent upper, GroupConditions g)
@@ -605,15 +253,16 @@ enqueue_upper(PbfidxScan *so, Queue *q, uint32 region, PbfidxExtent upper, Group
 
 	for (int c = g.first; c < g.end; c++)
 	{
-		for (int key = so->conditions[c].first; key < so->conditions[c].first + so->conditions[c].n; key++)
+		for (int key = so->conditions.list[c].first;
+		     key < so->conditions.list[c].first + so->conditions.list[c].n; key++)
 		{
 			if (upper.start == 0)
 				pbfidx_mask_fill(&so->key_masks[key]);
 			else
 			{
 				memset(&so->key_masks[key], 0, sizeof(PbfidxMask));
-				if (so->probed[key])
-					enqueue(q, id, upper, so->keys[key], &so->key_masks[key]);
+				if (so->conditions.probed[key])
+					enqueue(q, id, upper, so->conditions.keys[key], &so->key_masks[key]);
 			}
 		}
 	}
@@ -624,7 +273,8 @@ static void
 apply_upper(PbfidxScan *so, PbfidxExtent upper, GroupConditions g)
 {
 	for (int c = g.first; c < g.end && upper.start != 0; c++)
-		apply_condition(so, &so->conditions[c], &so->key_masks[so->conditions[c].first], &so->slabs);
+		pbfidx_apply_condition(&so->conditions, &so->conditions.list[c],
+		                       &so->key_masks[so->conditions.list[c].first], &so->slabs);
 }
 
 static void
@@ -637,7 +287,8 @@ drop_empty_slab(PbfidxMask *slabs, const PbfidxMask *ranges, int s)
 /* Probes the keys of a condition in one leaf slab, as far as the upper left them; the results are OR-ed into
  * masks, `step` of them apart. */
 static void
-probe_condition(PbfidxScan *so, Queue *q, const Condition *c, PbfidxSlabId id, PbfidxMask *masks, int step)
+probe_condition(PbfidxScan *so, Queue *q, const PbfidxCondition *c, PbfidxSlabId id, PbfidxMask *masks,
+                int step)
 {
 	int s = (int) (id.slab % PBFIDX_COLUMNS);
 
@@ -645,14 +296,14 @@ probe_condition(PbfidxScan *so, Queue *q, const Condition *c, PbfidxSlabId id, P
 	{
 		int key = c->first + i;
 
-		if (so->probed[key] && pbfidx_mask_test(&so->key_masks[key], s))
-			enqueue(q, id, so->region->leaf[s].now, so->keys[key], &masks[i * step]);
+		if (so->conditions.probed[key] && pbfidx_mask_test(&so->key_masks[key], s))
+			enqueue(q, id, so->region->leaf[s].now, so->conditions.keys[key], &masks[i * step]);
 	}
 }
 
 /* A condition without queries: the probes of all slabs together. */
 static void
-apply_any_to_leaves(PbfidxScan *so, Queue *q, uint32 region, const Condition *c, PbfidxMask *slabs,
+apply_any_to_leaves(PbfidxScan *so, Queue *q, uint32 region, const PbfidxCondition *c, PbfidxMask *slabs,
                     PbfidxMask *ranges)
 {
 	PbfidxMask *any = so->any;
@@ -672,7 +323,7 @@ apply_any_to_leaves(PbfidxScan *so, Queue *q, uint32 region, const Condition *c,
 
 /* A condition with queries: slab by slab, with a mask for each key. */
 static void
-apply_queries_to_leaves(PbfidxScan *so, Queue *q, uint32 region, const Condition *c, PbfidxMask *slabs,
+apply_queries_to_leaves(PbfidxScan *so, Queue *q, uint32 region, const PbfidxCondition *c, PbfidxMask *slabs,
                         PbfidxMask *ranges)
 {
 	for (int s = -1; (s = pbfidx_mask_next(slabs, s + 1)) >= 0;)
@@ -683,7 +334,7 @@ apply_queries_to_leaves(PbfidxScan *so, Queue *q, uint32 region, const Condition
 		flush_queue(q);
 		if (!*q->valid)
 			return;
-		apply_condition(so, c, so->range_masks, &ranges[s]);
+		pbfidx_apply_condition(&so->conditions, c, so->range_masks, &ranges[s]);
 		drop_empty_slab(slabs, ranges, s);
 	}
 }
@@ -695,7 +346,7 @@ probe_leaves(PbfidxScan *so, Queue *q, uint32 region, GroupConditions g)
 	keep_existing(so->region, &so->slabs);
 	for (int c = g.first; c < g.end && *q->valid && !is_empty_mask(&so->slabs); c++)
 	{
-		const Condition *condition = &so->conditions[c];
+		const PbfidxCondition *condition = &so->conditions.list[c];
 
 		if (condition->nqueries == 0)
 			apply_any_to_leaves(so, q, region, condition, &so->slabs, so->ranges);
@@ -756,9 +407,9 @@ probe_group(PbfidxScan *so, IndexScanDesc scan, uint32 region, GroupConditions g
 static GroupConditions
 group_conditions(const PbfidxScan *so, int first)
 {
-	GroupConditions g = {so->conditions[first].group, first, first};
+	GroupConditions g = {so->conditions.list[first].group, first, first};
 
-	while (g.end < so->nconditions && so->conditions[g.end].group == g.group)
+	while (g.end < so->conditions.n && so->conditions.list[g.end].group == g.group)
 		g.end++;
 	return g;
 }
@@ -789,7 +440,7 @@ finish_region(PbfidxScan *so, IndexScanDesc scan, uint32 number, GroupConditions
 		pbfidx_mask_fill(&so->ranges[s]);
 	if (!valid || !probe_first_group(so, scan, region, g))
 		probe_group(so, scan, region, g);
-	while (g.end < so->nconditions && !is_empty_mask(&so->slabs))
+	while (g.end < so->conditions.n && !is_empty_mask(&so->slabs))
 	{
 		g = group_conditions(so, g.end);
 		probe_group(so, scan, number * groups + (uint32) g.group, g);
@@ -826,7 +477,7 @@ add_ranges(PbfidxScan *so, TIDBitmap *tbm, uint32 region, uint32 pages_per_range
 static void
 use_masks(PbfidxScan *so, uint32 i)
 {
-	so->key_masks = so->window_masks + (Size) i * so->nkeys;
+	so->key_masks = so->window_masks + (Size) i * so->conditions.nkeys;
 }
 
 /* Looks for the keys of a group in the uppers of n regions; valid: whether each could be read. */
@@ -896,7 +547,7 @@ pbfidx_getbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	pgstat_count_index_scan(scan->indexRelation);
 	pbf_count_index_search(scan);
 	prepare(so, scan);
-	if (so->impossible)
+	if (so->conditions.impossible)
 		return 0;
 	if (so->all_ranges)
 	{

@@ -1,0 +1,367 @@
+/*
+ * conditions.c: from scan keys to conditions (conditions.h).
+ *
+ * A condition is a set of keys of one column, one of which the row must have: one key for `=`, several for
+ * `= ANY`, the NULL key for IS NULL. A multi-key condition (query.h) becomes a condition for each key that it
+ * requires, one for keys of which any will do, and where that does not say all, a condition on which its
+ * consistent function is consulted. So does one of `operator ANY`, with a query for each element.
+ */
+#include "postgres.h"
+
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "index/conditions.h"
+#include "index/directory.h"
+#include "index/keys.h"
+
+/* How values of one scan key become keys; kept while its type stays the same. */
+struct PbfidxKeyHasher
+{
+	Oid type;
+	bool ready;
+	PbfidxHasher hasher;     /* scalar */
+	PbfidxQueryClass *class; /* multi-key */
+};
+
+void
+pbfidx_init_conditions(PbfidxConditions *set, int scan_keys)
+{
+	memset(set, 0, sizeof(*set));
+	set->mcxt = AllocSetContextCreate(CurrentMemoryContext, "pbfidx scan", ALLOCSET_SMALL_SIZES);
+	set->temp = AllocSetContextCreate(CurrentMemoryContext, "pbfidx consistent", ALLOCSET_SMALL_SIZES);
+	set->hashers = palloc0(Max(scan_keys, 1) * sizeof(PbfidxKeyHasher));
+	set->owner = CurrentMemoryContext;
+}
+
+void
+pbfidx_free_conditions(PbfidxConditions *set)
+{
+	MemoryContextDelete(set->mcxt);
+	MemoryContextDelete(set->temp);
+	pfree(set->hashers);
+}
+
+/* ---- keys ---- */
+
+static int
+compare_keys(const void *a, const void *b)
+{
+	uint64 x = *(const uint64 *) a, y = *(const uint64 *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Duplicates of IN lists need no probes of their own. */
+static void
+sort_unique(PbfidxConditions *set, PbfidxCondition *c)
+{
+	uint64 *keys = set->keys + c->first;
+	int kept = 0;
+
+	qsort(keys, c->n, sizeof(uint64), compare_keys);
+	for (int i = 0; i < c->n; i++)
+	{
+		if (i == 0 || keys[i] != keys[kept - 1])
+			keys[kept++] = keys[i];
+	}
+	c->n = kept;
+	set->nkeys = c->first + kept;
+}
+
+static void
+add_key(PbfidxConditions *set, uint64 key, bool probed)
+{
+	if (set->nkeys == set->keys_room)
+	{
+		set->keys_room = Max(64, set->keys_room * 2);
+		set->keys = set->keys == NULL ? palloc(set->keys_room * sizeof(uint64))
+		                              : repalloc_huge(set->keys, set->keys_room * sizeof(uint64));
+		set->probed = set->probed == NULL ? palloc(set->keys_room * sizeof(bool))
+		                                  : repalloc_huge(set->probed, set->keys_room * sizeof(bool));
+	}
+	set->probed[set->nkeys] = probed;
+	set->keys[set->nkeys++] = key;
+}
+
+/* A new condition, on keys to be added. */
+static PbfidxCondition *
+begin_condition(PbfidxConditions *set, int group)
+{
+	if (set->n == set->list_room)
+	{
+		set->list_room = Max(16, set->list_room * 2);
+		set->list = set->list == NULL ? palloc(set->list_room * sizeof(PbfidxCondition))
+		                              : repalloc_huge(set->list, set->list_room * sizeof(PbfidxCondition));
+	}
+	set->list[set->n] = (PbfidxCondition){.group = group, .first = set->nkeys};
+	return &set->list[set->n++];
+}
+
+/* All keys since begin_condition are its. */
+static void
+end_condition(PbfidxConditions *set, PbfidxCondition *c)
+{
+	c->n = set->nkeys - c->first;
+	if (c->nqueries == 0)
+		sort_unique(set, c);
+}
+
+static void
+add_single_key(PbfidxConditions *set, int group, uint64 key)
+{
+	PbfidxCondition *c = begin_condition(set, group);
+
+	add_key(set, key, true);
+	end_condition(set, c);
+}
+
+/* ---- conditions on scalar columns ---- */
+
+static PbfidxHasher *
+key_hasher(PbfidxKeyHasher *kept, Relation index, int column, Oid type, MemoryContext mcxt)
+{
+	if (!kept->ready || kept->type != type)
+	{
+		kept->ready = false;
+		pbfidx_init_hasher(&kept->hasher, index, column, type, mcxt);
+		pbfidx_require_same_kind(index, &kept->hasher);
+		kept->type = type;
+		kept->ready = true;
+	}
+	return &kept->hasher;
+}
+
+/* The elements of an array that are not NULL. */
+static Datum *
+array_elements(Datum argument, Oid *type, int *n)
+{
+	ArrayType *array = DatumGetArrayTypeP(argument);
+	int16 typlen;
+	bool typbyval, *nulls;
+	char typalign;
+	Datum *elements;
+	int all, kept = 0;
+
+	*type = ARR_ELEMTYPE(array);
+	get_typlenbyvalalign(*type, &typlen, &typbyval, &typalign);
+	deconstruct_array(array, *type, typlen, typbyval, typalign, &elements, &nulls, &all);
+	for (int i = 0; i < all; i++)
+	{
+		if (!nulls[i])
+			elements[kept++] = elements[i];
+	}
+	*n = kept;
+	return elements;
+}
+
+static void
+add_scalar_condition(PbfidxConditions *set, Relation index, int group, const ScanKeyData *key,
+                     PbfidxKeyHasher *kept)
+{
+	int column = key->sk_attno - 1;
+	PbfidxCondition *c = begin_condition(set, group);
+	const Datum *values = &key->sk_argument;
+	Oid type = key->sk_subtype;
+	PbfidxHasher *hasher;
+	int n = 1;
+
+	if (key->sk_flags & SK_SEARCHARRAY)
+		values = array_elements(key->sk_argument, &type, &n);
+	hasher = key_hasher(kept, index, column, type, set->owner);
+	for (int i = 0; i < n; i++)
+		add_key(set, pbfidx_value_key(hasher, values[i]), true);
+	set->impossible = set->impossible || n == 0;
+	end_condition(set, c);
+}
+
+/* ---- conditions on multi-key columns ---- */
+
+static PbfidxQueryClass *
+query_class(PbfidxKeyHasher *kept, Relation index, int column, MemoryContext mcxt)
+{
+	if (!kept->ready)
+	{
+		kept->class = MemoryContextAlloc(mcxt, sizeof(PbfidxQueryClass));
+		pbfidx_init_query_class(kept->class, index, column, mcxt);
+		kept->ready = true;
+	}
+	return kept->class;
+}
+
+/* All slots of a query, as its filter wants their masks; probed are those that it looks at, or that a
+ * consultation alone does. */
+static void
+add_slots(PbfidxConditions *set, const PbfidxQuery *q, bool consulted_only)
+{
+	for (int slot = 0; slot <= q->n; slot++)
+	{
+		bool tested = q->consult && slot < q->n && q->roles[slot] == PBFIDX_KEY_TESTED;
+		bool required = slot < q->n && q->roles[slot] == PBFIDX_KEY_REQUIRED;
+
+		add_key(set, q->keys[slot], tested || (!consulted_only && (required || (q->any && q->any_of[slot]))));
+	}
+}
+
+/* One query: what it requires becomes conditions of their own. */
+static void
+add_query(PbfidxConditions *set, int group, PbfidxQuery *q)
+{
+	PbfidxCondition *c;
+
+	for (int i = 0; i < q->n; i++)
+	{
+		if (q->roles[i] == PBFIDX_KEY_REQUIRED)
+			add_single_key(set, group, q->keys[i]);
+	}
+	if (q->any)
+	{
+		c = begin_condition(set, group);
+		for (int slot = 0; slot <= q->n; slot++)
+		{
+			if (q->any_of[slot])
+				add_key(set, q->keys[slot], true);
+		}
+		end_condition(set, c);
+	}
+	q->narrowed = true;
+	if (q->consult)
+	{
+		c = begin_condition(set, group);
+		c->queries = palloc(sizeof(PbfidxQuery *));
+		c->queries[c->nqueries++] = q;
+		add_slots(set, q, true);
+		end_condition(set, c);
+	}
+}
+
+/* Several queries, one of which must be met. */
+static void
+add_queries(PbfidxConditions *set, int group, PbfidxQuery **queries, int n)
+{
+	PbfidxCondition *c;
+
+	for (int i = 0; i < n; i++)
+	{
+		if (pbfidx_is_unrestricted(queries[i]))
+			return;
+	}
+	c = begin_condition(set, group);
+	c->queries = queries;
+	c->nqueries = n;
+	for (int i = 0; i < n; i++)
+		add_slots(set, queries[i], false);
+	end_condition(set, c);
+}
+
+static void
+add_multikey_condition(PbfidxConditions *set, Relation index, int group, const ScanKeyData *key,
+                       PbfidxKeyHasher *kept)
+{
+	PbfidxQueryClass *class = query_class(kept, index, key->sk_attno - 1, set->owner);
+	const Datum *values = &key->sk_argument;
+	PbfidxQuery **queries;
+	int n = 1, possible = 0;
+	Oid type;
+
+	if (key->sk_flags & SK_SEARCHARRAY)
+		values = array_elements(key->sk_argument, &type, &n);
+	queries = palloc(Max(n, 1) * sizeof(PbfidxQuery *));
+	for (int i = 0; i < n; i++)
+	{
+		queries[possible] = pbfidx_make_query(class, key->sk_strategy, values[i]);
+		possible += queries[possible] != NULL;
+	}
+	set->impossible = set->impossible || possible == 0;
+	if (possible == 1)
+		add_query(set, group, queries[0]);
+	else if (possible > 1)
+		add_queries(set, group, queries, possible);
+}
+
+/* ---- all conditions ---- */
+
+/* What one scan key asks for, appended. */
+static void
+add_condition(PbfidxConditions *set, Relation index, const ScanKeyData *key, PbfidxKeyHasher *kept)
+{
+	int column = key->sk_attno - 1;
+	uint8 code = pbfidx_cache(index)->column_group[column];
+	int group = code & ~PBFIDX_GROUP_MULTIKEY;
+
+	if (key->sk_flags & SK_SEARCHNOTNULL)
+		return; /* says nothing about keys */
+	if (key->sk_flags & SK_SEARCHNULL)
+		add_single_key(set, group, pbfidx_null_key(column));
+	else if (key->sk_flags & SK_ISNULL)
+		set->impossible = true;
+	else if (code & PBFIDX_GROUP_MULTIKEY)
+		add_multikey_condition(set, index, group, key, kept);
+	else
+		add_scalar_condition(set, index, group, key, kept);
+}
+
+/* The order in which conditions are looked at: group by group, consultations last. */
+static int
+compare_conditions(const void *a, const void *b)
+{
+	const PbfidxCondition *x = a, *y = b;
+
+	if (x->group != y->group)
+		return x->group - y->group;
+	return (x->nqueries > 0) - (y->nqueries > 0);
+}
+
+void
+pbfidx_make_conditions(PbfidxConditions *set, Relation index, const ScanKeyData *keys, int n)
+{
+	MemoryContext old;
+
+	MemoryContextReset(set->mcxt);
+	old = MemoryContextSwitchTo(set->mcxt);
+	set->keys = NULL;
+	set->probed = NULL;
+	set->list = NULL;
+	set->nkeys = set->keys_room = set->n = set->list_room = 0;
+	set->impossible = false;
+	for (int i = 0; i < n && !set->impossible; i++)
+		add_condition(set, index, &keys[i], &set->hashers[i]);
+	if (set->n == 0 && (pbfidx_cache(index)->flags & PBFIDX_ROW_KEY))
+		add_single_key(set, PBFIDX_ROW_KEY_GROUP, PBFIDX_ROW_KEY_VALUE);
+	if (set->n > 0)
+		qsort(set->list, set->n, sizeof(PbfidxCondition), compare_conditions);
+	MemoryContextSwitchTo(old);
+}
+
+/* ---- masks ---- */
+
+/* Columns out of which a condition rules those that no key or no query speaks for. masks: of its keys. */
+void
+pbfidx_apply_condition(PbfidxConditions *set, const PbfidxCondition *c, const PbfidxMask *masks,
+                       PbfidxMask *columns)
+{
+	PbfidxMask any = {{0}};
+	MemoryContext old;
+
+	if (c->nqueries == 0)
+	{
+		for (int i = 0; i < c->n; i++)
+			pbfidx_mask_or(&any, &masks[i]);
+		pbfidx_mask_and(columns, &any);
+		return;
+	}
+	old = MemoryContextSwitchTo(set->temp);
+	for (int i = 0; i < c->nqueries; i++)
+	{
+		PbfidxMask left = *columns;
+
+		pbfidx_filter_columns(c->queries[i], masks, &left);
+		pbfidx_mask_or(&any, &left);
+		masks += c->queries[i]->n + 1;
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(set->temp);
+	pbfidx_mask_and(columns, &any);
+}
