@@ -350,8 +350,10 @@ print_title(const Options *o)
 {
 	printf("ns a key, %s, %u parts, words %zu bytes off a cache line, median of %d, auto = %s\n\n",
 	       o->plain ? "plain" : "blocked", o->parts, o->offset, o->runs, pbf_kernel_find("auto")->name);
-	printf("| filter | kernel | XXH3: probe one | chained | batch | cheap hash: probe one | batch "
-	       "| XXH3: add one | batch | cheap hash: add one | batch | line limit | probe batch / limit "
+	printf("| filter | kernel | XXH3: probe one | chained | batch | cheap hash: probe one | cheap hash: "
+	       "probe batch "
+	       "| XXH3: add one | batch | cheap hash: add one | cheap hash: add batch | line limit | probe batch "
+	       "/ limit "
 	       "| add batch / limit |\n"
 	       "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
 }
