@@ -17,7 +17,7 @@
 #include "index/heapscan.h"
 #include "index/slab.h"
 
-/* ---- structure ---- */
+/* ---- blocks ---- */
 
 /* Below hwm, who has which block. */
 typedef struct Blocks
@@ -26,7 +26,31 @@ typedef struct Blocks
 	uint32 hwm;
 	bool *used;
 	uint64 count;
+	XLogRecPtr version; /* LSN of the metapage: every change of an extent changes it */
+	bool standby;       /* replay does not ask for the growth lock, */
+	bool moved;         /* and changed the directory in the meantime: all has to be counted again */
 } Blocks;
+
+static XLogRecPtr
+metapage_lsn(Relation index)
+{
+	Buffer buffer = ReadBuffer(index, PBFIDX_METAPAGE);
+	XLogRecPtr lsn;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	lsn = PageGetLSN(BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+	return lsn;
+}
+
+/* Raises the error, unless what is wrong may come from reading the directory while it was changed. */
+static void
+complain(Blocks *b, const char *detail)
+{
+	b->moved = b->moved || (b->standby && metapage_lsn(b->index) != b->version);
+	if (!b->moved)
+		pbfidx_corrupted(b->index, detail);
+}
 
 static void
 claim(Blocks *b, uint32 start, uint32 blocks, const char *what)
@@ -34,90 +58,78 @@ claim(Blocks *b, uint32 start, uint32 blocks, const char *what)
 	if (start == 0)
 		return;
 	if (blocks == 0 || (uint64) start + blocks > b->hwm)
-		pbfidx_corrupted(b->index, psprintf("%s at block %u, %u blocks, lies outside of the %u blocks in use",
-		                                    what, start, blocks, b->hwm));
-	for (uint32 i = start; i < start + blocks; i++)
+	{
+		complain(b, psprintf("%s at block %u, %u blocks, lies outside of the %u blocks in use", what, start,
+		                     blocks, b->hwm));
+		return;
+	}
+	for (uint32 i = start; i < start + blocks && !b->moved; i++)
 	{
 		if (b->used[i])
-			pbfidx_corrupted(b->index, psprintf("Block %u is used twice, by %s too", i, what));
+			complain(b, psprintf("Block %u is used twice, by %s too", i, what));
 		b->used[i] = true;
 		b->count++;
 	}
 }
 
 static void
-check_pages(Blocks *b, PbfidxSlabId id, PbfidxExtent extent)
-{
-	int parts = (int) pbfidx_group_of(pbfidx_cache(b->index), id)->parts;
-
-	for (uint32 block = 0; extent.start != 0 && block < extent.blocks; block++)
-	{
-		Buffer buffer = pbfidx_lock_slab_page(b->index, id, extent, block, BUFFER_LOCK_SHARE, NULL);
-
-		CHECK_FOR_INTERRUPTS();
-		if (!BufferIsValid(buffer))
-			pbfidx_corrupted(b->index,
-			                 psprintf("Block %u is not page %u of slab %u of level %d, generation %u",
-			                          extent.start + block, block, id.slab, id.level, extent.generation));
-		if (pbfidx_page_id(BufferGetPage(buffer))->parts != parts)
-			pbfidx_corrupted(b->index,
-			                 psprintf("Block %u has a matrix of %d parts instead of %d", extent.start + block,
-			                          pbfidx_page_id(BufferGetPage(buffer))->parts, parts));
-		UnlockReleaseBuffer(buffer);
-	}
-}
-
-static void
-check_entry(Blocks *b, PbfidxSlabId id, const PbfidxEntry *entry)
+claim_entry(Blocks *b, const PbfidxEntry *entry)
 {
 	claim(b, entry->now.start, entry->now.blocks, "a slab");
 	claim(b, entry->next.start, entry->next.blocks, "a slab being built");
-	check_pages(b, id, entry->now);
-	check_pages(b, id, entry->next);
 }
 
-/* The slabs of the regions on one directory page. */
-static void
-check_directory_page(Blocks *b, uint32 page, PbfidxRegion *region)
-{
-	uint32 first = page * PBFIDX_REGIONS_PER_PAGE;
-	BlockNumber block = pbfidx_directory_block(b->index, first);
+/* Calls back for each directory page that there is: number and block. */
+typedef void (*DirectoryPageCallback)(void *arg, uint32 page, BlockNumber block);
 
-	claim(b, block, 1, "a directory page");
-	for (uint32 number = first; block != 0 && number < first + PBFIDX_REGIONS_PER_PAGE; number++)
+static void
+for_each_directory_page(Relation index, const PbfidxMeta *meta, DirectoryPageCallback call, void *arg)
+{
+	for (uint32 page = 0; page < PBFIDX_DIRECT; page++)
 	{
-		pbfidx_read_region(b->index, number, region);
-		check_entry(b, (PbfidxSlabId){PBFIDX_UPPER, number}, &region->upper);
-		for (int leaf = 0; leaf < PBFIDX_COLUMNS; leaf++)
-			check_entry(b, (PbfidxSlabId){PBFIDX_LEAF, number * PBFIDX_COLUMNS + leaf}, &region->leaf[leaf]);
+		BlockNumber block = pbfidx_directory_block(index, page * PBFIDX_REGIONS_PER_PAGE);
+
+		if (block != 0)
+			call(arg, page, block);
+	}
+	for (int i = 0; i < PBFIDX_INDIRECT_PAGES; i++)
+	{
+		for (int slot = 0; slot < PBFIDX_POINTERS_PER_PAGE && meta->indirect[i] != 0; slot++)
+		{
+			uint32 page = PBFIDX_DIRECT + i * PBFIDX_POINTERS_PER_PAGE + slot;
+			BlockNumber block = pbfidx_directory_block(index, page * PBFIDX_REGIONS_PER_PAGE);
+
+			if (block != 0)
+				call(arg, page, block);
+		}
 	}
 }
 
 static void
-check_directory(Blocks *b, const PbfidxMeta *meta)
+claim_directory_page(void *arg, uint32 page, BlockNumber block)
 {
+	Blocks *b = arg;
 	PbfidxRegion *region = palloc(sizeof(PbfidxRegion));
 
-	for (uint32 page = 0; page < PBFIDX_DIRECT; page++)
-		check_directory_page(b, page, region);
-	for (int i = 0; i < PBFIDX_INDIRECT_PAGES; i++)
+	CHECK_FOR_INTERRUPTS();
+	claim(b, block, 1, "a directory page");
+	for (uint32 i = 0; i < PBFIDX_REGIONS_PER_PAGE; i++)
 	{
-		claim(b, meta->indirect[i], 1, "an indirect directory page");
-		for (int slot = 0; slot < PBFIDX_POINTERS_PER_PAGE && meta->indirect[i] != 0; slot++)
-			check_directory_page(b, PBFIDX_DIRECT + i * PBFIDX_POINTERS_PER_PAGE + slot, region);
+		pbfidx_read_region(b->index, page * PBFIDX_REGIONS_PER_PAGE + i, region);
+		claim_entry(b, &region->upper);
+		for (int leaf = 0; leaf < PBFIDX_COLUMNS; leaf++)
+			claim_entry(b, &region->leaf[leaf]);
 	}
 	pfree(region);
 }
 
-/* Holds the growth lock, so that the directory and the free space are of one moment. */
-void
-pbfidx_check_structure(Relation index)
+/* Whether every block has one owner; false: to be asked again. */
+static bool
+count_blocks(Relation index, bool standby)
 {
 	PbfidxMeta *meta = palloc(sizeof(PbfidxMeta));
-	Blocks b = {index, 0, NULL, 1};
+	Blocks b = {.index = index, .count = 1, .standby = standby, .version = metapage_lsn(index)};
 
-	if (!RecoveryInProgress())
-		pbfidx_lock_growth(index);
 	pbfidx_read_meta(index, meta);
 	b.hwm = meta->hwm;
 	if (b.hwm < 1 || b.hwm > RelationGetNumberOfBlocks(index))
@@ -127,13 +139,97 @@ pbfidx_check_structure(Relation index)
 	b.used[PBFIDX_METAPAGE] = true;
 	for (uint32 i = 0; i < meta->free_count; i++)
 		claim(&b, meta->free[i].start, meta->free[i].blocks, "free space");
-	check_directory(&b, meta);
-	if (b.count != b.hwm)
-		pbfidx_corrupted(
-		    index, psprintf("Of %u blocks in use only " UINT64_FORMAT " are accounted for", b.hwm, b.count));
-	if (!RecoveryInProgress())
-		pbfidx_unlock_growth(index);
+	for (int i = 0; i < PBFIDX_INDIRECT_PAGES; i++)
+		claim(&b, meta->indirect[i], 1, "an indirect directory page");
+	for_each_directory_page(index, meta, claim_directory_page, &b);
+	if (!b.moved && b.count != b.hwm)
+		complain(&b,
+		         psprintf("Of %u blocks in use only " UINT64_FORMAT " are accounted for", b.hwm, b.count));
 	pfree(b.used);
+	pfree(meta);
+	return !b.moved;
+}
+
+/* ---- pages ---- */
+
+/* What is wrong with the pages of an extent; NULL: nothing. */
+static const char *
+find_wrong_page(Relation index, PbfidxSlabId id, PbfidxExtent extent)
+{
+	int parts = (int) pbfidx_group_of(pbfidx_cache(index), id)->parts, found;
+
+	for (uint32 block = 0; extent.start != 0 && block < extent.blocks; block++)
+	{
+		Buffer buffer = pbfidx_lock_slab_page(index, id, extent, block, BUFFER_LOCK_SHARE, NULL);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!BufferIsValid(buffer))
+			return psprintf("Block %u is not page %u of slab %u of level %d, generation %u",
+			                extent.start + block, block, id.slab, id.level, extent.generation);
+		found = pbfidx_page_id(BufferGetPage(buffer))->parts;
+		UnlockReleaseBuffer(buffer);
+		if (found != parts)
+			return psprintf("Block %u has a matrix of %d parts instead of %d", extent.start + block, found,
+			                parts);
+	}
+	return NULL;
+}
+
+/* The pages of a slab, as the directory names them; what is wrong does not count if it no longer does. */
+static void
+check_slab(Relation index, PbfidxSlabId id, PbfidxRegion *region)
+{
+	for (;;)
+	{
+		PbfidxEntry seen = *pbfidx_entry_in(region, id);
+		const char *wrong = find_wrong_page(index, id, seen.now);
+
+		if (wrong == NULL)
+			wrong = find_wrong_page(index, id, seen.next);
+		if (wrong == NULL)
+			return;
+		pbfidx_read_region(index, pbfidx_region_of(id), region);
+		if (memcmp(&seen, pbfidx_entry_in(region, id), sizeof(seen)) == 0)
+			pbfidx_corrupted(index, wrong);
+	}
+}
+
+static void
+check_directory_page(void *arg, uint32 page, BlockNumber block)
+{
+	Relation index = arg;
+	PbfidxRegion *region = palloc(sizeof(PbfidxRegion));
+
+	(void) block;
+	for (uint32 number = page * PBFIDX_REGIONS_PER_PAGE; number < (page + 1) * PBFIDX_REGIONS_PER_PAGE;
+	     number++)
+	{
+		pbfidx_read_region(index, number, region);
+		check_slab(index, (PbfidxSlabId){PBFIDX_UPPER, number}, region);
+		for (int leaf = 0; leaf < PBFIDX_COLUMNS; leaf++)
+			check_slab(index, (PbfidxSlabId){PBFIDX_LEAF, number * PBFIDX_COLUMNS + leaf}, region);
+	}
+	pfree(region);
+}
+
+/*
+ * The growth lock keeps the directory and the free space as they are while blocks are counted. Replay does
+ * not ask for it: there it is done again until nothing has changed in between. Pages need neither.
+ */
+void
+pbfidx_check_structure(Relation index)
+{
+	PbfidxMeta *meta = palloc(sizeof(PbfidxMeta));
+	bool standby = RecoveryInProgress();
+
+	if (!standby)
+		pbfidx_lock_growth(index);
+	while (!count_blocks(index, standby))
+		CHECK_FOR_INTERRUPTS();
+	if (!standby)
+		pbfidx_unlock_growth(index);
+	pbfidx_read_meta(index, meta);
+	for_each_directory_page(index, meta, check_directory_page, index);
 	pfree(meta);
 }
 
