@@ -63,9 +63,9 @@ FROM peer JOIN look ON peer = name AND want = 'cold' ORDER BY ord;
 \echo '## 3. Writing'
 \echo
 SELECT format('Into t with that index alone. INSERT INTO t SELECT of %s rows, 3 times, with new random ids; COPY of as many from a text file, 3 '
-              'times; UPDATE of another column of 5 %% of the rows, 3 times, rolled back, pages full, so that every row version gets '
+              'times; UPDATE of another column of one row in %s, 3 times, rolled back, pages full, so that every row version gets '
               'index entries. Microseconds are medians, less those without an index. BRIN summarizes new pages only in VACUUM: '
-              'its cost is not in here, and look-ups read those pages.', :'more_text');
+              'its cost is not in here, and look-ups read those pages.', :'more_text', :share);
 \echo
 SELECT md_head('index', 'INSERT, ms', 'CPU ms', 'spread', 'us a row over none', 'CPU us', '/ btree', 'CPU / btree', 'COPY, ms', 'us a row over none', 'CPU us', '/ btree', 'UPDATE, ms', 'CPU ms', 'ms over none', '/ btree');
 WITH w AS (
@@ -85,7 +85,7 @@ WHERE i.grp = 'insert' ORDER BY ord NULLS FIRST;
 SELECT md_head('index', 'INSERT, steady', '/ btree', 'after a checkpoint', '/ btree', 'ms', 'COPY', 'UPDATE, of a row updated');
 SELECT md(coalesce(title, 'none'), num(i.wal / :more), num(i.wal / (SELECT wal FROM bench_command WHERE grp = 'insert' AND name = 'btree')),
           num(f.answer::float8 / :more), num(f.answer::float8 / (SELECT answer::float8 FROM bench_time WHERE grp = 'insert' AND name = 'btree' AND run = 0)),
-          num(f.ms), num(c.wal / :more), num(u.wal / :rows * 20))
+          num(f.ms), num(c.wal / :more), num(u.wal / :rows * :share))
 FROM bench_command i LEFT JOIN peer USING (name) JOIN bench_time f ON f.grp = 'insert' AND f.name = i.name AND f.run = 0
      JOIN bench_command c ON c.grp = 'copy' AND c.name = i.name JOIN bench_command u ON u.grp = 'update' AND u.name = i.name
 WHERE i.grp = 'insert' ORDER BY ord NULLS FIRST;

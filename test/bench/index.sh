@@ -47,7 +47,8 @@ if ! [[ $ROWS =~ ^[1-9][0-9]{5,8}$ ]] || [ "$ROWS" -gt 200000000 ]; then
 	die "rows must be a number from 100000 to 200000000: $ROWS"
 fi
 BENCH=test/bench
-MORE=$(min 1000000 $((ROWS / 10)))                       # rows that INSERT and COPY add at a time
+MORE=$(min 1000000 $((ROWS / 10))) # rows that INSERT and COPY add at a time
+SHARE=$((ROWS > 20000000 ? ROWS / 500000 : 20)) # UPDATE takes one row of so many
 
 # those NAME...: without those left out.
 those()
@@ -196,7 +197,7 @@ update_round()
 	local peer
 	for peer in $(in_turn "$1" "${WRITERS[@]}"); do
 		sql -c "CALL use_index('t', 't_$peer')" -c BEGIN \
-			-c "CALL timed('update', '$peer', $1, 'UPDATE t SET g = g + 1 WHERE k % 20 = $1 AND ctid < ''($HEAP_PAGES,0)''')" \
+			-c "CALL timed('update', '$peer', $1, 'UPDATE t SET g = g + 1 WHERE k % $SHARE = $1 AND ctid < ''($HEAP_PAGES,0)''')" \
 			-c 'CREATE TEMP TABLE kept AS TABLE bench_time' -c 'COPY kept TO STDOUT' -c ROLLBACK |
 			grep "^update	$peer	$1	" >"$W/log/times"
 		sql -c "\\copy bench_time FROM '$W/log/times'"
@@ -206,7 +207,7 @@ update_round()
 # section FILE: measures and prints.
 section()
 {
-	run sql -At -v rows="$ROWS" -v more="$MORE" -f "$W/src/$BENCH/$1"
+	run sql -At -v rows="$ROWS" -v more="$MORE" -v share="$SHARE" -f "$W/src/$BENCH/$1"
 	[ "$STATUS" = 0 ] || die "failed: $1"
 }
 
@@ -251,8 +252,11 @@ done
 say "false positives, planner"
 sql -c "CALL use_index('t', 't_pbfidx')"
 section index-rate.sql >"$W/log/rate.md"
-say "two columns"
-section index-and.sql >"$W/log/and.md"
+touch "$W/log/and.md"
+if [ "$ROWS" -le 30000000 ]; then # builds take too long
+	say "two columns"
+	section index-and.sql >"$W/log/and.md"
+fi
 for peer in "${PEERS[@]}"; do
 	step cold "$peer"
 done
