@@ -229,7 +229,6 @@ build_region(Build *b, uint32 region, uint32 slabs)
 /* ---- options ---- */
 
 #define SAMPLE_BLOCKS 300 /* enough for a mean within some percent */
-#define MIN_RANGE_KEYS 32 /* keys a range should hold: below, pages of one block are mostly empty */
 
 /* Rows that a heap page has room for, by the declared widths of the columns: all that is known of an empty
  * table. */
@@ -286,18 +285,16 @@ freeze_groups(PbfidxMeta *meta, Relation index, double rows, double *page_keys)
 		meta->flags |= PBFIDX_SERVER_HASH;
 }
 
-/* A range holds enough keys in the group that has the fewest. */
+/* As the group needs it that has most keys: what another one wastes is no more than that one takes. */
 static uint32
 choose_pages_per_range(Relation index, const PbfidxMeta *meta, const double *page_keys)
 {
 	int wanted = pbfidx_option_pages_per_range(index);
-	double fewest = page_keys[0];
+	double most = 0;
 
-	for (uint32 g = 1; g < meta->groups; g++)
-		fewest = Min(fewest, page_keys[g]);
-	if (wanted == 0)
-		wanted = (int) Min(Max(1, ceil(MIN_RANGE_KEYS / fewest)), PBFIDX_MAX_PAGES_PER_RANGE);
-	return (uint32) wanted;
+	for (uint32 g = 0; g < meta->groups; g++)
+		most = Max(most, page_keys[g]);
+	return wanted != 0 ? (uint32) wanted : pbfidx_pages_per_range_for(most);
 }
 
 /* b: NULL, or a build over a heap that is not empty, whose shared->group is set. */

@@ -212,6 +212,23 @@ check_directory_page(void *arg, uint32 page, BlockNumber block)
 	pfree(region);
 }
 
+/* The scan takes the groups of the columns from the metapage, all others find them anew. */
+static void
+check_groups(Relation index)
+{
+	PbfidxHasher *hashers = pbfidx_hashers(index, CurrentMemoryContext);
+
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+	{
+		int code = hashers[i].group | (hashers[i].multikey ? PBFIDX_GROUP_MULTIKEY : 0);
+
+		pbfidx_require_same_kind(index, &hashers[i]);
+		if (code != pbfidx_cache(index)->column_group[i])
+			pbfidx_corrupted(index, psprintf("Column %d is in group %d, by the metapage in %d", i + 1, code,
+			                                 pbfidx_cache(index)->column_group[i]));
+	}
+}
+
 /*
  * The growth lock keeps the directory and the free space as they are while blocks are counted. Replay does
  * not ask for it: there it is done again until nothing has changed in between. Pages need neither.
@@ -222,6 +239,7 @@ pbfidx_check_structure(Relation index)
 	PbfidxMeta *meta = palloc(sizeof(PbfidxMeta));
 	bool standby = RecoveryInProgress();
 
+	check_groups(index);
 	if (!standby)
 		pbfidx_lock_growth(index);
 	while (!count_blocks(index, standby))

@@ -12,6 +12,7 @@
 #include "utils/memutils.h"
 
 #include "index/directory.h"
+#include "index/options.h"
 
 void
 pbfidx_corrupted(Relation index, const char *detail)
@@ -83,7 +84,10 @@ extend_to(Relation index, ForkNumber fork, BlockNumber blocks)
 	if (lock)
 		LockRelationForExtension(index, ExclusiveLock);
 	while (RelationGetNumberOfBlocksInFork(index, fork) < blocks)
+	{
+		CHECK_FOR_INTERRUPTS();
 		ReleaseBuffer(ReadBufferExtended(index, fork, P_NEW, RBM_NORMAL, NULL));
+	}
 	if (lock)
 		UnlockRelationForExtension(index, ExclusiveLock);
 }
@@ -172,16 +176,31 @@ pbfidx_init_metapage(Relation index, ForkNumber fork, const PbfidxMeta *frozen)
 }
 
 static bool
+is_group_sound(const PbfidxGroup *g)
+{
+	if (g->bits_per_key == 0)
+		return g->false_positive_rate >= PBFIDX_MIN_FPR && g->false_positive_rate <= PBFIDX_MAX_FPR &&
+		       g->parts == PBFIDX_SCALAR_PARTS;
+	return g->bits_per_key >= PBFIDX_MIN_BITS && g->bits_per_key <= PBFIDX_MAX_BITS &&
+	       g->false_positive_rate > 0 && g->false_positive_rate < 1 &&
+	       (g->parts == 8 || g->parts == 4 || g->parts == 2);
+}
+
+static bool
 are_groups_sound(const PbfidxMeta *meta)
 {
 	if (meta->groups < 1 || meta->groups > PBFIDX_MAX_GROUPS)
 		return false;
+	for (int i = 0; i < INDEX_MAX_KEYS; i++)
+	{
+		if ((meta->column_group[i] & ~PBFIDX_GROUP_MULTIKEY) >= (int) meta->groups)
+			return false;
+	}
 	for (uint32 i = 0; i < meta->groups; i++)
 	{
 		const PbfidxGroup *g = &meta->group[i];
 
-		if (!(g->false_positive_rate > 0 && g->false_positive_rate < 1) || !(g->bits_per_key >= 0) ||
-		    (g->parts != 8 && g->parts != 4 && g->parts != 2))
+		if (!is_group_sound(g))
 			return false;
 	}
 	return true;
@@ -203,7 +222,8 @@ lock_meta(Relation index, int mode)
 		        errmsg("index \"%s\" has format version %u, this extension reads version %u",
 		               RelationGetRelationName(index), meta->version, PBFIDX_VERSION),
 		        errhint("REINDEX it."));
-	if (meta->pages_per_range < 1 || meta->free_count > PBFIDX_FREE_MAX || !are_groups_sound(meta))
+	if (meta->pages_per_range < 1 || meta->pages_per_range > PBFIDX_MAX_PAGES_PER_RANGE ||
+	    meta->free_count > PBFIDX_FREE_MAX || !are_groups_sound(meta))
 		pbfidx_corrupted(index, "The metapage holds values out of range");
 	return buffer;
 }
@@ -232,6 +252,7 @@ fill_cache(Relation index)
 	cache->groups = meta->groups;
 	memcpy(cache->group, meta->group, sizeof(cache->group));
 	memcpy(cache->column_group, meta->column_group, sizeof(cache->column_group));
+	cache->hwm = meta->hwm;
 	memcpy(cache->direct, meta->direct, sizeof(cache->direct));
 	index->rd_amcache = cache;
 	UnlockReleaseBuffer(buffer);
@@ -283,6 +304,37 @@ pbfidx_directory_block(Relation index, uint32 region)
 	return block == 0 ? 0 : indirect_pointer(index, block, page % PBFIDX_POINTERS_PER_PAGE);
 }
 
+static bool
+is_within(const PbfidxExtent *extent, uint32 hwm)
+{
+	return extent->start == 0 || (extent->blocks > 0 && (uint64) extent->start + extent->blocks <= hwm);
+}
+
+static bool
+are_within(const PbfidxEntry *entries, uint32 n, uint32 hwm)
+{
+	bool within = true;
+
+	for (uint32 i = 0; i < n; i++)
+		within = within && is_within(&entries[i].now, hwm) && is_within(&entries[i].next, hwm);
+	return within;
+}
+
+/*
+ * Whether what was read lies below hwm; false: read again. Even then it may not, if it was given up meanwhile
+ * and hwm lowered, but not again and again.
+ */
+static bool
+is_plausible(Relation index, const PbfidxEntry *entries, uint32 n, int *tries)
+{
+	if (are_within(entries, n, pbfidx_cache(index)->hwm) || are_within(entries, n, fill_cache(index)->hwm))
+		return true;
+	if (++*tries > 100)
+		pbfidx_corrupted(index, "The directory names pages that the index does not have");
+	CHECK_FOR_INTERRUPTS();
+	return false;
+}
+
 /* The region's record on its locked page. */
 static PbfidxRegion *
 region_on(Page page, uint32 region)
@@ -317,20 +369,26 @@ lock_directory(Relation index, uint32 region)
 bool
 pbfidx_read_region(Relation index, uint32 region, PbfidxRegion *copy)
 {
-	Buffer buffer = lock_directory(index, region);
+	int tries = 0;
 
-	if (!BufferIsValid(buffer))
+	do
 	{
-		memset(copy, 0, sizeof(*copy));
-		return false;
-	}
-	*copy = *region_on(BufferGetPage(buffer), region);
-	UnlockReleaseBuffer(buffer);
+		Buffer buffer = lock_directory(index, region);
+
+		if (!BufferIsValid(buffer))
+		{
+			memset(copy, 0, sizeof(*copy));
+			return false;
+		}
+		*copy = *region_on(BufferGetPage(buffer), region);
+		UnlockReleaseBuffer(buffer);
+	} while (!is_plausible(index, &copy->upper, 1, &tries) ||
+	         !is_plausible(index, copy->leaf, PBFIDX_COLUMNS, &tries));
 	return true;
 }
 
-void
-pbfidx_read_uppers(Relation index, uint32 first, uint32 step, uint32 n, PbfidxEntry *copies)
+static void
+read_uppers(Relation index, uint32 first, uint32 step, uint32 n, PbfidxEntry *copies)
 {
 	Buffer buffer = InvalidBuffer;
 
@@ -353,19 +411,34 @@ pbfidx_read_uppers(Relation index, uint32 first, uint32 step, uint32 n, PbfidxEn
 		UnlockReleaseBuffer(buffer);
 }
 
+void
+pbfidx_read_uppers(Relation index, uint32 first, uint32 step, uint32 n, PbfidxEntry *copies)
+{
+	int tries = 0;
+
+	do
+		read_uppers(index, first, step, n, copies);
+	while (!is_plausible(index, copies, n, &tries));
+}
+
 bool
 pbfidx_read_entries(Relation index, uint32 leaf, PbfidxEntry *upper_copy, PbfidxEntry *leaf_copy)
 {
 	uint32 region = leaf / PBFIDX_COLUMNS;
-	Buffer buffer = lock_directory(index, region);
-	PbfidxRegion *record;
+	int tries = 0;
 
-	if (!BufferIsValid(buffer))
-		return false;
-	record = region_on(BufferGetPage(buffer), region);
-	*upper_copy = record->upper;
-	*leaf_copy = record->leaf[leaf % PBFIDX_COLUMNS];
-	UnlockReleaseBuffer(buffer);
+	do
+	{
+		Buffer buffer = lock_directory(index, region);
+		PbfidxRegion *record;
+
+		if (!BufferIsValid(buffer))
+			return false;
+		record = region_on(BufferGetPage(buffer), region);
+		*upper_copy = record->upper;
+		*leaf_copy = record->leaf[leaf % PBFIDX_COLUMNS];
+		UnlockReleaseBuffer(buffer);
+	} while (!is_plausible(index, upper_copy, 1, &tries) || !is_plausible(index, leaf_copy, 1, &tries));
 	return true;
 }
 
@@ -399,6 +472,9 @@ pbfidx_allocate(Relation index, uint32 blocks)
 	}
 	if (a.free_slot >= 0)
 		a.extent.start = meta->free[a.free_slot].start;
+	if (meta->hwm > RelationGetNumberOfBlocks(index) ||
+	    (a.free_slot >= 0 && !is_within(&a.extent, meta->hwm)))
+		pbfidx_corrupted(index, "The metapage names free pages that the index does not have");
 	UnlockReleaseBuffer(buffer);
 	if ((uint64) a.extent.start + blocks > MaxBlockNumber)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

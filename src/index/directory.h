@@ -23,6 +23,7 @@ typedef struct PbfidxCache
 	uint32 groups;
 	PbfidxGroup group[PBFIDX_MAX_GROUPS];
 	uint8 column_group[INDEX_MAX_KEYS];
+	uint32 hwm; /* may have moved since */
 	uint32 direct[PBFIDX_DIRECT];
 } PbfidxCache;
 

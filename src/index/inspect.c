@@ -86,7 +86,9 @@ open_for_reading(Oid oid)
 	Relation index = open_index(oid);
 
 	if (!pbf_owns_relation(oid) && !has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
+		ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+		        errmsg("must be owner of index %s", RelationGetRelationName(index)),
+		        errhint("Members of the role pg_stat_scan_tables may do this with all indexes."));
 	require_valid(index);
 	return index;
 }
@@ -462,7 +464,6 @@ pbfidx_resummarize(PG_FUNCTION_ARGS)
 /* ---- estimate ---- */
 
 #define SAMPLE_PAGES 240 /* consecutive ones, two slabs: they also show how alike neighbours are */
-#define MIN_RANGE_KEYS 32
 
 /* The operator class of a column: that named, which may be NULL, else the default of its type. */
 static Oid
@@ -586,7 +587,7 @@ sample_keys(PbfidxHeapScan *scan, BlockNumber heap_blocks, const PbfidxGroup *g)
 	return sample;
 }
 
-/* Size, and pages read in vain by a look-up in every column. */
+/* Size, and pages read in vain by a look-up in one column, the one with the highest rate. */
 typedef struct Prediction
 {
 	double pages_per_range;
@@ -601,16 +602,16 @@ predict(Planned *p)
 	PbfidxHeapScan *scan =
 	    pbfidx_begin_heapscan_for(p->heap, p->info, p->hashers, p->columns, false, PBFIDX_CHECK);
 	Sample samples[PBFIDX_MAX_GROUPS];
-	double fewest = INFINITY, pages = 1, all_rates = 1;
+	double most = 0, pages = 1, worst = 0;
 	Prediction result;
 
 	for (scan->group = 0; scan->group < p->groups; scan->group++)
 	{
 		samples[scan->group] = sample_keys(scan, heap_blocks, &p->group[scan->group]);
-		fewest = Min(fewest, samples[scan->group].page_keys);
+		most = Max(most, samples[scan->group].page_keys);
 	}
 	pbfidx_end_heapscan(scan);
-	result.pages_per_range = fewest > 0 ? Max(1, ceil(MIN_RANGE_KEYS / fewest)) : 1;
+	result.pages_per_range = pbfidx_pages_per_range_for(most);
 	for (int g = 0; g < p->groups; g++)
 	{
 		double keys = samples[g].page_keys * result.pages_per_range, rate;
@@ -618,10 +619,10 @@ predict(Planned *p)
 		pages +=
 		    ceil(pbfidx_planned_pages(&p->group[g], ceil(heap_blocks / result.pages_per_range), keys,
 		                              samples[g].run_keys * result.pages_per_range * PBFIDX_COLUMNS, &rate));
-		all_rates *= rate;
+		worst = Max(worst, rate);
 	}
 	result.bytes = pages * BLCKSZ;
-	result.false_pages = all_rates * heap_blocks;
+	result.false_pages = worst * heap_blocks;
 	return result;
 }
 

@@ -125,6 +125,7 @@ typedef struct PbfidxGroup
 
 StaticAssertDecl(sizeof(PbfidxGroup) == 24, "frozen format");
 
+#define PBFIDX_SCALAR_PARTS 8      /* 8 parts of 67 rows: best from 9 bits a key on */
 #define PBFIDX_GROUP_MULTIKEY 0x80 /* in column_group */
 
 #define PBFIDX_SERVER_HASH 0x01 /* a column is hashed by a function of the server or of a user */

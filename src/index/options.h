@@ -18,6 +18,8 @@ typedef struct PbfidxOptions
 #define PBFIDX_MIN_FPR 1e-9
 #define PBFIDX_MAX_FPR 0.5
 #define PBFIDX_MAX_PAGES_PER_RANGE 131072 /* a segment of 1 GB */
+#define PBFIDX_MIN_BITS 1.0               /* a key, of a multi-key column */
+#define PBFIDX_MAX_BITS 32.0
 
 /*
  * Options of our multi-key operator classes, by support function 7. A class with an options function of its

@@ -10,6 +10,7 @@
 #include "core/geometry.h"
 #include "core/theory.h"
 
+#include "index/options.h"
 #include "index/size.h"
 #include "index/slab.h"
 
@@ -59,6 +60,16 @@ pbfidx_multikey_group(double bits_per_key)
 }
 
 /* ---- sizes ---- */
+
+#define MIN_RANGE_KEYS 32 /* keys a range should hold: below, pages of a slab of one are mostly empty */
+
+uint32
+pbfidx_pages_per_range_for(double page_keys)
+{
+	if (page_keys <= 0)
+		return 1;
+	return (uint32) Min(Max(1, ceil(MIN_RANGE_KEYS / page_keys)), PBFIDX_MAX_PAGES_PER_RANGE);
+}
 
 /* Leaf slabs have few pages: rather a bit above the rate than a page too many in each. */
 #define LEAF_TOLERANCE 1.25
@@ -111,6 +122,15 @@ plan_by_rate(const PbfidxGroup *g, double range_keys, double slab_keys)
 	return best.upper_blocks <= PBFIDX_UPPER_MAX_BLOCKS ? best : plan_alone(g, range_keys);
 }
 
+/* To the nearest number, but not much below: a key would have far fewer bits than asked for. */
+static double
+whole_pages(double pages)
+{
+	double nearest = rint(pages);
+
+	return nearest < 0.9 * pages ? ceil(pages) : nearest;
+}
+
 /*
  * The pages are given by the bits; both levels of a region share them. The upper comes first, as it has few
  * keys where rows share them, and saves nearly all probes and false ranges of a key that the leaf slab lacks.
@@ -123,7 +143,7 @@ plan_by_bits(const PbfidxGroup *g, double range_keys, double slab_keys, bool wit
 	double leaf;
 
 	upper = Min(upper, Min(ceil(pages * MULTIKEY_UPPER_SHARE), PBFIDX_UPPER_MAX_BLOCKS));
-	leaf = rint((pages - upper) / PBFIDX_COLUMNS);
+	leaf = whole_pages((pages - upper) / PBFIDX_COLUMNS);
 	return (PbfidxPlan){(uint32) Min(Max(1, leaf), PBFIDX_LEAF_MAX_BLOCKS), (uint32) upper};
 }
 

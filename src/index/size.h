@@ -28,12 +28,12 @@ typedef struct PbfidxPlan
 	uint32 upper_blocks; /* 0: no upper */
 } PbfidxPlan;
 
-#define PBFIDX_MIN_BITS 1.0
-#define PBFIDX_MAX_BITS 32.0
-
 /* A group of scalar columns, whose rate is asked for; a multi-key column, whose bits are. */
 extern PbfidxGroup pbfidx_scalar_group(double fpr);
 extern PbfidxGroup pbfidx_multikey_group(double bits_per_key);
+
+/* Heap pages of a range that together have enough keys; page_keys: distinct keys of one page. */
+extern uint32 pbfidx_pages_per_range_for(double page_keys);
 
 /* range_keys, slab_keys: distinct keys in a range and in a leaf slab of full ranges. */
 extern PbfidxPlan pbfidx_plan(const PbfidxGroup *g, double range_keys, double slab_keys, bool with_upper);

@@ -7,8 +7,7 @@
 #include "core/position.h"
 #include "index/layout.h"
 
-#define PBFIDX_MAX_PARTS 8    /* parts are even in number: rows are found in pairs */
-#define PBFIDX_SCALAR_PARTS 8 /* 8 parts of 67 rows: best from 9 bits a key on */
+#define PBFIDX_MAX_PARTS 8 /* parts are even in number: rows are found in pairs */
 
 /* The place of a key in a slab: page of the slab, and in it one row of each part. */
 typedef struct PbfidxPlace
