@@ -534,14 +534,14 @@ CREATE AGGREGATE pbf_agg(anycompatiblenonarray, float8) (
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(anycompatiblenonarray, float8) IS
-	'filter of elements of any type with a place in the hash contract (doc/format.md), NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); false positive rate 0.01';
+	'filter of elements of any type with a place in the hash contract (doc/format.md), NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); false positive rate 0.01';
 
 CREATE AGGREGATE pbf_agg(anycompatiblenonarray, float8, float8) (
 	SFUNC = pbf_agg_trans, STYPE = pbf, SSPACE = 16384,
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(anycompatiblenonarray, float8, float8) IS
-	'filter of elements of any type with a place in the hash contract (doc/format.md), NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
+	'filter of elements of any type with a place in the hash contract (doc/format.md), NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
 
 CREATE AGGREGATE pbf_agg_like(anycompatiblenonarray, pbf) (
 	SFUNC = pbf_agg_like_trans, STYPE = pbf, SSPACE = 16384,
@@ -582,14 +582,14 @@ CREATE AGGREGATE pbf_agg(anycompatiblearray, float8) (
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(anycompatiblearray, float8) IS
-	'filter of elements of arrays, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); false positive rate 0.01';
+	'filter of elements of arrays, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); false positive rate 0.01';
 
 CREATE AGGREGATE pbf_agg(anycompatiblearray, float8, float8) (
 	SFUNC = pbf_agg_trans, STYPE = pbf, SSPACE = 16384,
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(anycompatiblearray, float8, float8) IS
-	'filter of elements of arrays, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
+	'filter of elements of arrays, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
 
 CREATE AGGREGATE pbf_agg_like(anycompatiblearray, pbf) (
 	SFUNC = pbf_agg_like_trans, STYPE = pbf, SSPACE = 16384,
@@ -630,14 +630,14 @@ CREATE AGGREGATE pbf_agg(smallint, float8) (
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(smallint, float8) IS
-	'filter of smallint values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); false positive rate 0.01';
+	'filter of smallint values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); false positive rate 0.01';
 
 CREATE AGGREGATE pbf_agg(smallint, float8, float8) (
 	SFUNC = pbf_agg_trans, STYPE = pbf, SSPACE = 16384,
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(smallint, float8, float8) IS
-	'filter of smallint values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
+	'filter of smallint values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
 
 CREATE AGGREGATE pbf_agg_like(smallint, pbf) (
 	SFUNC = pbf_agg_like_trans, STYPE = pbf, SSPACE = 16384,
@@ -678,14 +678,14 @@ CREATE AGGREGATE pbf_agg(int, float8) (
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(int, float8) IS
-	'filter of int values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); false positive rate 0.01';
+	'filter of int values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); false positive rate 0.01';
 
 CREATE AGGREGATE pbf_agg(int, float8, float8) (
 	SFUNC = pbf_agg_trans, STYPE = pbf, SSPACE = 16384,
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(int, float8, float8) IS
-	'filter of int values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
+	'filter of int values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
 
 CREATE AGGREGATE pbf_agg_like(int, pbf) (
 	SFUNC = pbf_agg_like_trans, STYPE = pbf, SSPACE = 16384,
@@ -726,14 +726,14 @@ CREATE AGGREGATE pbf_agg(bigint, float8) (
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(bigint, float8) IS
-	'filter of bigint values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); false positive rate 0.01';
+	'filter of bigint values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); false positive rate 0.01';
 
 CREATE AGGREGATE pbf_agg(bigint, float8, float8) (
 	SFUNC = pbf_agg_trans, STYPE = pbf, SSPACE = 16384,
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(bigint, float8, float8) IS
-	'filter of bigint values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
+	'filter of bigint values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
 
 CREATE AGGREGATE pbf_agg_like(bigint, pbf) (
 	SFUNC = pbf_agg_like_trans, STYPE = pbf, SSPACE = 16384,
@@ -774,14 +774,14 @@ CREATE AGGREGATE pbf_agg(oid, float8) (
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(oid, float8) IS
-	'filter of oid values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); false positive rate 0.01';
+	'filter of oid values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); false positive rate 0.01';
 
 CREATE AGGREGATE pbf_agg(oid, float8, float8) (
 	SFUNC = pbf_agg_trans, STYPE = pbf, SSPACE = 16384,
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(oid, float8, float8) IS
-	'filter of oid values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
+	'filter of oid values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
 
 CREATE AGGREGATE pbf_agg_like(oid, pbf) (
 	SFUNC = pbf_agg_like_trans, STYPE = pbf, SSPACE = 16384,
@@ -822,14 +822,14 @@ CREATE AGGREGATE pbf_agg(text, float8) (
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(text, float8) IS
-	'filter of text values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); false positive rate 0.01';
+	'filter of text values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); false positive rate 0.01';
 
 CREATE AGGREGATE pbf_agg(text, float8, float8) (
 	SFUNC = pbf_agg_trans, STYPE = pbf, SSPACE = 16384,
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(text, float8, float8) IS
-	'filter of text values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
+	'filter of text values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
 
 CREATE AGGREGATE pbf_agg_like(text, pbf) (
 	SFUNC = pbf_agg_like_trans, STYPE = pbf, SSPACE = 16384,
@@ -870,14 +870,14 @@ CREATE AGGREGATE pbf_agg("char", float8) (
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg("char", float8) IS
-	'filter of "char" values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); false positive rate 0.01';
+	'filter of "char" values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); false positive rate 0.01';
 
 CREATE AGGREGATE pbf_agg("char", float8, float8) (
 	SFUNC = pbf_agg_trans, STYPE = pbf, SSPACE = 16384,
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg("char", float8, float8) IS
-	'filter of "char" values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
+	'filter of "char" values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
 
 CREATE AGGREGATE pbf_agg_like("char", pbf) (
 	SFUNC = pbf_agg_like_trans, STYPE = pbf, SSPACE = 16384,
@@ -918,14 +918,14 @@ CREATE AGGREGATE pbf_agg(uuid, float8) (
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(uuid, float8) IS
-	'filter of uuid values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); false positive rate 0.01';
+	'filter of uuid values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); false positive rate 0.01';
 
 CREATE AGGREGATE pbf_agg(uuid, float8, float8) (
 	SFUNC = pbf_agg_trans, STYPE = pbf, SSPACE = 16384,
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(uuid, float8, float8) IS
-	'filter of uuid values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
+	'filter of uuid values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
 
 CREATE AGGREGATE pbf_agg_like(uuid, pbf) (
 	SFUNC = pbf_agg_like_trans, STYPE = pbf, SSPACE = 16384,
@@ -966,14 +966,14 @@ CREATE AGGREGATE pbf_agg(bytea, float8) (
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(bytea, float8) IS
-	'filter of bytea values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); false positive rate 0.01';
+	'filter of bytea values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); false positive rate 0.01';
 
 CREATE AGGREGATE pbf_agg(bytea, float8, float8) (
 	SFUNC = pbf_agg_trans, STYPE = pbf, SSPACE = 16384,
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(bytea, float8, float8) IS
-	'filter of bytea values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
+	'filter of bytea values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
 
 CREATE AGGREGATE pbf_agg_like(bytea, pbf) (
 	SFUNC = pbf_agg_like_trans, STYPE = pbf, SSPACE = 16384,
@@ -1014,14 +1014,14 @@ CREATE AGGREGATE pbf_agg(numeric, float8) (
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(numeric, float8) IS
-	'filter of numeric values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); false positive rate 0.01';
+	'filter of numeric values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); false positive rate 0.01';
 
 CREATE AGGREGATE pbf_agg(numeric, float8, float8) (
 	SFUNC = pbf_agg_trans, STYPE = pbf, SSPACE = 16384,
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(numeric, float8, float8) IS
-	'filter of numeric values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
+	'filter of numeric values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
 
 CREATE AGGREGATE pbf_agg_like(numeric, pbf) (
 	SFUNC = pbf_agg_like_trans, STYPE = pbf, SSPACE = 16384,
@@ -1062,14 +1062,14 @@ CREATE AGGREGATE pbf_agg(real, float8) (
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(real, float8) IS
-	'filter of real values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); false positive rate 0.01';
+	'filter of real values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); false positive rate 0.01';
 
 CREATE AGGREGATE pbf_agg(real, float8, float8) (
 	SFUNC = pbf_agg_trans, STYPE = pbf, SSPACE = 16384,
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(real, float8, float8) IS
-	'filter of real values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
+	'filter of real values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
 
 CREATE AGGREGATE pbf_agg_like(real, pbf) (
 	SFUNC = pbf_agg_like_trans, STYPE = pbf, SSPACE = 16384,
@@ -1110,14 +1110,14 @@ CREATE AGGREGATE pbf_agg(float8, float8) (
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(float8, float8) IS
-	'filter of float8 values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); false positive rate 0.01';
+	'filter of float8 values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); false positive rate 0.01';
 
 CREATE AGGREGATE pbf_agg(float8, float8, float8) (
 	SFUNC = pbf_agg_trans, STYPE = pbf, SSPACE = 16384,
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(float8, float8, float8) IS
-	'filter of float8 values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
+	'filter of float8 values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
 
 CREATE AGGREGATE pbf_agg_like(float8, pbf) (
 	SFUNC = pbf_agg_like_trans, STYPE = pbf, SSPACE = 16384,
@@ -1158,14 +1158,14 @@ CREATE AGGREGATE pbf_agg(date, float8) (
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(date, float8) IS
-	'filter of date values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); false positive rate 0.01';
+	'filter of date values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); false positive rate 0.01';
 
 CREATE AGGREGATE pbf_agg(date, float8, float8) (
 	SFUNC = pbf_agg_trans, STYPE = pbf, SSPACE = 16384,
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(date, float8, float8) IS
-	'filter of date values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
+	'filter of date values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
 
 CREATE AGGREGATE pbf_agg_like(date, pbf) (
 	SFUNC = pbf_agg_like_trans, STYPE = pbf, SSPACE = 16384,
@@ -1206,14 +1206,14 @@ CREATE AGGREGATE pbf_agg(timestamp, float8) (
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(timestamp, float8) IS
-	'filter of timestamp values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); false positive rate 0.01';
+	'filter of timestamp values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); false positive rate 0.01';
 
 CREATE AGGREGATE pbf_agg(timestamp, float8, float8) (
 	SFUNC = pbf_agg_trans, STYPE = pbf, SSPACE = 16384,
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(timestamp, float8, float8) IS
-	'filter of timestamp values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
+	'filter of timestamp values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
 
 CREATE AGGREGATE pbf_agg_like(timestamp, pbf) (
 	SFUNC = pbf_agg_like_trans, STYPE = pbf, SSPACE = 16384,
@@ -1254,14 +1254,14 @@ CREATE AGGREGATE pbf_agg(timestamptz, float8) (
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(timestamptz, float8) IS
-	'filter of timestamptz values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); false positive rate 0.01';
+	'filter of timestamptz values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); false positive rate 0.01';
 
 CREATE AGGREGATE pbf_agg(timestamptz, float8, float8) (
 	SFUNC = pbf_agg_trans, STYPE = pbf, SSPACE = 16384,
 	FINALFUNC = pbf_agg_final, COMBINEFUNC = pbf_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE pbf_agg(timestamptz, float8, float8) IS
-	'filter of timestamptz values, NULLs left out; second argument: capacity, the expected distinct number (0 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
+	'filter of timestamptz values, NULLs left out; second argument: capacity, the expected distinct number (0, which counts as 1, or 1 to 1e18; NULL: found from the data); third: false positive rate (1e-15 to below 1)';
 
 CREATE AGGREGATE pbf_agg_like(timestamptz, pbf) (
 	SFUNC = pbf_agg_like_trans, STYPE = pbf, SSPACE = 16384,

@@ -1,5 +1,5 @@
 /*
- * compat.h: the only place that looks at PG_VERSION_NUM.
+ * compat.h: differences between the versions of the server that pbf builds with, and nowhere else.
  */
 #ifndef PBF_COMPAT_H
 #define PBF_COMPAT_H
@@ -61,6 +61,19 @@
 #define pbf_qualified_name(string) stringToQualifiedNameList(string, NULL)
 #else
 #define pbf_qualified_name(string) stringToQualifiedNameList(string)
+#endif
+
+/* Updates of indexed columns can be HOT from 16 on, if an index holds nothing about single rows. */
+#if PG_VERSION_NUM >= 160000
+#define pbf_set_summarizing(am) ((am)->amsummarizing = true)
+#else
+#define pbf_set_summarizing(am) ((void) (am))
+#endif
+
+#if PG_VERSION_NUM >= 170000
+#define pbf_set_can_build_parallel(am) ((am)->amcanbuildparallel = true)
+#else
+#define pbf_set_can_build_parallel(am) ((void) (am))
 #endif
 
 /* Workers for building an index: from 17 on the server asks for any access method. */

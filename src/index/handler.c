@@ -9,6 +9,7 @@
 #include "fmgr.h"
 #include "utils/memutils.h"
 
+#include "compat.h"
 #include "index/build.h"
 #include "index/cost.h"
 #include "index/directory.h"
@@ -106,12 +107,8 @@ pbfidx_handler(PG_FUNCTION_ARGS)
 	am->amusemaintenanceworkmem = false;
 	am->amparallelvacuumoptions = VACUUM_OPTION_NO_PARALLEL;
 	am->amkeytype = InvalidOid;
-#if PG_VERSION_NUM >= 160000
-	am->amsummarizing = true;
-#endif
-#if PG_VERSION_NUM >= 170000
-	am->amcanbuildparallel = true;
-#endif
+	pbf_set_summarizing(am);
+	pbf_set_can_build_parallel(am);
 	am->ambuild = pbfidx_build;
 	am->ambuildempty = pbfidx_buildempty;
 	am->aminsert = insert_row;
