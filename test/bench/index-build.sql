@@ -2,9 +2,12 @@
 -- Builds of test/bench/index.sh: run 1 builds on v what VACUUM is measured with, run 2, the last, the indexes of t that stay.
 --
 \o /dev/null
+\if :short
+\else
 CREATE INDEX v_first ON v (id) WHERE false;
+\endif
 
-CREATE PROCEDURE build_all(run int) LANGUAGE plpgsql AS $$
+CREATE PROCEDURE build_all(run int, max_parallel int) LANGUAGE plpgsql AS $$
 DECLARE
     p peer;
     target text = CASE WHEN run = 1 THEN 'v' ELSE 't' END;
@@ -18,9 +21,9 @@ BEGIN
             EXECUTE format('DROP INDEX %I', target || '_' || p.name);
         END IF;
         COMMIT;
-        IF p.parallel AND (run = 2 OR run = 1 AND p.name = 'pbfidx') THEN
+        IF p.parallel AND max_parallel > 0 AND (run = 2 OR run = 1 AND p.name = 'pbfidx') THEN
             FOR i IN 1..2 LOOP
-                SET max_parallel_maintenance_workers = 2;
+                PERFORM set_config('max_parallel_maintenance_workers', max_parallel::text, false);
                 CALL timed('parallel', p.name, run * 10 + i, format(p.ddl, 'dropped', target));
                 RESET max_parallel_maintenance_workers;
                 DROP INDEX dropped;
@@ -31,11 +34,15 @@ BEGIN
 END $$;
 
 ALTER TABLE t SET (parallel_workers = 2);
+\if :short
+CALL build_all(2, 0);
+\else
 ALTER TABLE v SET (parallel_workers = 2);
-CALL build_all(1);
-CALL build_all(3);
-CALL build_all(2);
-ALTER TABLE t RESET (parallel_workers);
+CALL build_all(1, 2);
+CALL build_all(3, 2);
+CALL build_all(2, 2);
 ALTER TABLE v RESET (parallel_workers);
+\endif
+ALTER TABLE t RESET (parallel_workers);
 VACUUM (ANALYZE) t;
 CREATE TABLE stats_at_build AS SELECT * FROM pbfidx_stats('t_pbfidx');

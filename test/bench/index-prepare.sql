@@ -14,11 +14,14 @@ SET bench.rows = :rows;
 
 CREATE TABLE t AS SELECT * FROM make_rows(1, :rows);
 VACUUM (FREEZE, ANALYZE) t;
+\if :short
+\else
 CREATE TABLE v AS TABLE t; -- for VACUUM
 VACUUM (FREEZE, ANALYZE) v;
 -- What INSERT (0 to 3) and COPY (4 to 6) add.
 SELECT format('CREATE TABLE more_%s AS SELECT * FROM make_rows(%s, %s)', n, 100 * :rows::bigint + n * :more, :more)
 FROM generate_series(0, 6) n \gexec
+\endif
 
 CREATE TABLE peer (
     ord int GENERATED ALWAYS AS IDENTITY, name text PRIMARY KEY, title text, ddl text, parallel bool, in_vacuum bool,
@@ -36,6 +39,10 @@ FROM (VALUES
     (6, 'bloom32', 'contrib/bloom, length 32', 'bloom (h) WITH (length = 32)', false, true, 3),
     (7, 'bloom64', 'contrib/bloom, length 64', 'bloom (h) WITH (length = 64)', false, false, 3)
 ) p (ord, name, title, ddl, parallel, in_vacuum, runs) ORDER BY ord;
+
+\if :short
+UPDATE peer SET runs = 1;
+\endif
 
 CREATE TABLE bench_look (peer text, want text, run int, seq int, us float8);
 CREATE TABLE bench_look_cpu (peer text, want text, run int, us float8);

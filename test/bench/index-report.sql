@@ -18,13 +18,13 @@ FROM peer JOIN index_size USING (name) JOIN bench_command b ON b.grp = 'build' A
      LEFT JOIN bench_command p ON p.grp = 'parallel' AND p.name = peer.name
 ORDER BY ord;
 \echo
-SELECT format('pbfidx on 1,000 rows: %s pages. pbfidx_stats of the big one: %s leaf slabs, %s upper slabs, %s bits a key.',
-              (SELECT bytes / 8192 FROM index_size WHERE name = 'tiny'), leaf_slabs, upper_slabs, num(bits_per_key))
+SELECT format('%spbfidx_stats of the big one: %s leaf slabs, %s upper slabs, %s bits a key.',
+              (SELECT format('pbfidx on 1,000 rows: %s pages. ', bytes / 8192) FROM index_size WHERE name = 'tiny'), leaf_slabs, upper_slabs, num(bits_per_key))
 FROM stats_at_build;
 \echo
 \echo '## 2. Look-ups'
 \echo
-\echo 'One row by its id, all in shared buffers, executor included: a static `SELECT k INTO v FROM t WHERE id = key` in a'
+\echo 'One row by its id, warm (up to 10 million rows all is in shared buffers), executor included: a static `SELECT k INTO v FROM t WHERE id = key` in a'
 \echo 'PL/pgSQL loop, timed with clock_timestamp() on either side; generic plan. CPU: of the whole loop, over the look-ups.'
 \echo
 SELECT md_head('index', 'hit, ms', 'p99', 'CPU', 'miss, ms', 'p99', 'CPU', 'hits, misses timed', 'hit / btree', 'CPU / btree');
@@ -60,6 +60,9 @@ SELECT md_head('index', 'first, ms', 'median, ms', 'p99', 'timed', 'median / btr
 SELECT md(title, us(first_us), us(us), us(p99), num(n), num(us / (SELECT us FROM look WHERE peer = 'btree' AND want = 'cold')))
 FROM peer JOIN look ON peer = name AND want = 'cold' ORDER BY ord;
 \echo
+\if :short
+\q
+\endif
 \echo '## 3. Writing'
 \echo
 SELECT format('Into t with that index alone. INSERT INTO t SELECT of %s rows, 3 times, with new random ids; COPY of as many from a text file, 3 '

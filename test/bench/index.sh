@@ -1,6 +1,6 @@
 #!/bin/bash
 #
-# The index access method pbfidx beside its peers: bash test/bench/index.sh [--plot FILE] [--without PEERS] [rows]
+# The index access method pbfidx beside its peers: bash test/bench/index.sh [--plot FILE] [--without PEERS] [--short] [rows]
 #
 # Markdown on stdout, what it is doing on stderr. Sets up what it needs and leaves nothing behind, like check.sh. With
 # the default of 10000000 rows (100000 to 200000000) it takes about 20 minutes, 6 GB of memory and 20 GB of disk. A
@@ -8,6 +8,7 @@
 #
 # --plot FILE draws index size against look-up time into FILE, an SVG (needs gnuplot).
 # --without PEERS leaves some out, "hash,brin,bloom32,bloom64" for example: with 100 million rows they take hours.
+# --short: one build, serial, and look-ups; nothing else.
 # Environment: PG_CONFIG, TMPDIR, KEEP (see test/lib.sh).
 
 set -euo pipefail
@@ -20,11 +21,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 PLOT=
 WITHOUT=
+SHORT=0
 ROWS=10000000
 while [ $# -gt 0 ]; do
 	case $1 in
 	-h | --help)
-		sed -n '3,11s/^# \{0,1\}//p' test/bench/index.sh
+		sed -n '3,12s/^# \{0,1\}//p' test/bench/index.sh
 		exit 0
 		;;
 	--plot)
@@ -39,6 +41,7 @@ while [ $# -gt 0 ]; do
 		WITHOUT=$2
 		shift
 		;;
+	--short) SHORT=1 ;;
 	*) ROWS=$1 ;;
 	esac
 	shift
@@ -207,8 +210,42 @@ update_round()
 # section FILE: measures and prints.
 section()
 {
-	run sql -At -v rows="$ROWS" -v more="$MORE" -v share="$SHARE" -f "$W/src/$BENCH/$1"
+	run sql -At -v rows="$ROWS" -v more="$MORE" -v share="$SHARE" -v short="$SHORT" -f "$W/src/$BENCH/$1"
 	[ "$STATUS" = 0 ] || die "failed: $1"
+}
+
+# Sections 5 to 7.
+look_further()
+{
+	say "false positives, planner"
+	sql -c "CALL use_index('t', 't_pbfidx')"
+	section index-rate.sql >"$W/log/rate.md"
+	if [ "$ROWS" -le 30000000 ]; then # builds take too long
+		say "two columns"
+		section index-and.sql >"$W/log/and.md"
+	fi
+}
+
+# Sections 3 and 4. Writing comes last: it makes the table another one.
+write_all()
+{
+	local i
+	step prewarm v
+	for i in 0 1 2; do
+		step vacuum_round $i
+	done
+	step sql -c 'DROP TABLE v'
+	step prewarm t
+	for i in 0 1 2 3; do
+		step write_round $i
+	done
+	for i in 4 5 6; do
+		sql -c "COPY more_$i TO '$W/tmp/more_$i'"
+		step copy_round $i
+	done
+	for i in 7 8 9; do
+		step update_round $i
+	done
 }
 
 plot()
@@ -232,7 +269,7 @@ sql -c 'CREATE EXTENSION bloom' -c 'CREATE EXTENSION pg_prewarm' || die "Postgre
 
 header
 step sql -f "$W/src/$BENCH/measure.sql"
-step sql -v rows="$ROWS" -v more="$MORE" -f "$W/src/$BENCH/index-prepare.sql" -c "DELETE FROM peer WHERE name = ANY ('{$WITHOUT}')"
+step sql -v rows="$ROWS" -v more="$MORE" -v short="$SHORT" -f "$W/src/$BENCH/index-prepare.sql" -c "DELETE FROM peer WHERE name = ANY ('{$WITHOUT}')"
 HEAP_PAGES=$(sql -At -c "SELECT pg_relation_size('t') / 8192")
 say "builds"
 section index-build.sql
@@ -249,39 +286,21 @@ for i in 1 2 3; do
 	done
 	step protocol
 done
-say "false positives, planner"
-sql -c "CALL use_index('t', 't_pbfidx')"
-section index-rate.sql >"$W/log/rate.md"
-touch "$W/log/and.md"
-if [ "$ROWS" -le 30000000 ]; then # builds take too long
-	say "two columns"
-	section index-and.sql >"$W/log/and.md"
+if [ "$SHORT" = 0 ]; then
+	look_further
 fi
 for peer in "${PEERS[@]}"; do
 	step cold "$peer"
 done
-step prewarm v
-for i in 0 1 2; do
-	step vacuum_round $i
-done
-step sql -c 'DROP TABLE v'
-step prewarm t
-for i in 0 1 2 3; do
-	step write_round $i
-done
-for i in 4 5 6; do
-	sql -c "COPY more_$i TO '$W/tmp/more_$i'"
-	step copy_round $i
-done
-for i in 7 8 9; do
-	step update_round $i
-done
+if [ "$SHORT" = 0 ]; then
+	write_all
+fi
 
 say "report"
 section index-report.sql >"$W/log/report.md"
 cat "$W/log/report.md"
-cat "$W/log/and.md" "$W/log/rate.md"
-section index-summary.sql
+cat "$W"/log/{and,rate}.md 2>/dev/null || true
+[ "$SHORT" = 1 ] || section index-summary.sql
 echo
 echo "Load at the end: $(load)."
 [ -z "$PLOT" ] || ! command -v gnuplot >/dev/null || plot
