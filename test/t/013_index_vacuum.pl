@@ -318,6 +318,30 @@ unlike($err, qr/ERROR/, 'and VACUUM succeeds');
 is(slabs('p_plain'), $state, 'nothing is rebuilt in a hurry');
 checked($_, 'after the failsafe') for qw(p_expr p_part p_plain c_ready);
 
+# --- all rows get new keys, again and again -------------------------------------------------------------------------
+
+# The table comes to have twice its pages, of which one half is empty after each VACUUM. The index stays about as large as
+# that of a table in which all of these pages are full, and as good.
+succeeds(<<'SQL', 'a table for new keys');
+	CREATE TABLE churn (k uuid, pad text NOT NULL DEFAULT repeat('x', 40));
+	INSERT INTO churn (k) SELECT gen_random_uuid() FROM generate_series(1, 150000);
+	CREATE INDEX churn_k ON churn USING pbfidx (k);
+SQL
+for my $round (1 .. 20)
+{
+	$node->safe_psql('postgres', 'UPDATE churn SET k = gen_random_uuid()');
+	$node->safe_psql('postgres', 'VACUUM churn');
+}
+succeeds('CREATE TABLE filled (LIKE churn INCLUDING ALL); INSERT INTO filled (k) SELECT gen_random_uuid() FROM generate_series(1, 300000); REINDEX TABLE filled', 'a full table');
+my ($pages, $grown, $overfull, $rate) = split /\|/, $node->safe_psql('postgres', "SELECT heap_pages, index_pages, overfull_slabs, est_false_positive_rate FROM pbfidx_stats('churn_k')");
+my ($full_pages, $full) = split /\|/, $node->safe_psql('postgres', "SELECT heap_pages, index_pages FROM pbfidx_stats('filled_k_idx')");
+cmp_ok(abs($pages - $full_pages), '<', $pages / 50, "20 rounds of new keys: $pages pages, as in the full table");
+cmp_ok($grown, '<=', 1.3 * $full, "of the index $grown after $full");
+is($overfull, 0, 'no slab is overfull');
+cmp_ok($rate, '<', 2e-4, "the rate, without an upper: $rate");
+checked('churn_k', 'after 20 rounds');
+succeeds('DROP TABLE churn, filled', 'away with them');
+
 # --- autovacuum ----------------------------------------------------------------------------------------------------
 
 $node->append_conf('postgresql.conf', <<'CONF');
