@@ -16,7 +16,7 @@ BEGIN
     INSERT INTO and_index (title, names, bytes, build)
     SELECT title, names, sum(pg_relation_size(n::regclass)), extract(epoch FROM clock_timestamp() - start) FROM unnest(names) n;
 END $$;
-SELECT ceil(16 * :rows / (pg_relation_size('t') / 8192.0)) AS n \gset
+SELECT ceil(16 * :rows::bigint / (pg_relation_size('t') / 8192.0)) AS n \gset
 CALL and_build('pbfidx (k, g)', 'pbfidx (k, g)');
 CALL and_build('btree (k, g)', 'btree (k, g)');
 CALL and_build('btree (k), btree (g)', 'btree (k)', 'btree (g)');

@@ -28,7 +28,7 @@ CREATE TABLE peer (
     runs int
 );
 INSERT INTO peer (name, title, ddl, parallel, in_vacuum, runs)
-SELECT name, title, 'CREATE INDEX %I ON %I USING ' || replace(ddl, '{}', ceil(32 * :rows / (pg_relation_size('t') / 8192.0))::text),
+SELECT name, title, 'CREATE INDEX %I ON %I USING ' || replace(ddl, '{}', ceil(32 * :rows::bigint / (pg_relation_size('t') / 8192.0))::text),
        parallel, in_vacuum, runs
 FROM (VALUES
     (1, 'pbfidx', 'pbfidx', 'pbfidx (id)', true, true, 3),
