@@ -108,7 +108,7 @@ write_new_page(Relation index, ForkNumber fork, BlockNumber block, Page image)
 }
 
 /*
- * The same for a page that is empty, in a hundred bytes of WAL instead of a page: what is logged as a whole
+ * The same for a page that is empty, in some 150 bytes of WAL instead of a page: what is logged as a whole
  * has its matrix in the hole between pd_lower and pd_upper, which is all zeroes in replay. Then a generic
  * record (see insert.c for its format) sets pd_lower, so that replay of later ones keeps off the matrix.
  */
