@@ -44,7 +44,7 @@ show()
 	sql -At -c "LOAD 'pbf'" -c "SHOW $1"
 }
 
-# facts: rows of a table in two columns: what was measured, when and where.
+# facts: rows of a table in two columns: what was measured, when and where. LOAD: the load, if it was taken earlier.
 facts()
 {
 	cat <<-END
@@ -56,7 +56,7 @@ facts()
 		| machine | $(cpu 'Model name'), family $(cpu 'CPU family') model $(cpu Model), $(nproc) cores, $(cpu Hypervisor.vendor) |
 		| caches | L1d $(cpu 'L1d cache'), L2 $(cpu 'L2 cache'), L3 $(cpu 'L3 cache') |
 		| memory | $(($(memory_mb) / 1024)) GB |
-		| load at the start | $(load) |
+		| load at the start | ${LOAD:-$(load)} |
 	END
 }
 

@@ -34,17 +34,8 @@ done
 
 machine()
 {
-	cat <<-END
-		| | |
-		| --- | --- |
-		| date | $(date -u '+%Y-%m-%d %H:%M') UTC |
-		| pbf | $(sed -n "s/^default_version *= *'\(.*\)'/\1/p" pbf.control), commit $(commit) |
-		| PostgreSQL | $(show server_version) |
-		| machine | $(cpu 'Model name'), family $(cpu 'CPU family') model $(cpu Model), $(nproc) cores, $(cpu Hypervisor.vendor) |
-		| caches | L1d $(cpu 'L1d cache'), L2 $(cpu 'L2 cache'), L3 $(cpu 'L3 cache') |
-		| load at the start | $LOAD |
-		| result | $1 |
-	END
+	facts
+	echo "| result | $1 |"
 }
 
 # Puts each NAME.md between its marks in doc/paper.md.
