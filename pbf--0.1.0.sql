@@ -1666,4 +1666,4 @@ CREATE FUNCTION pbfidx_estimate(rel regclass, columns text[], false_positive_rat
 	operator_classes text[] = '{}', OUT pages_per_range int, OUT bytes bigint, OUT false_pages float8)
 	AS 'MODULE_PATHNAME', 'pbfidx_estimate' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pbfidx_estimate(regclass, text[], float8, text[]) IS
-	'what a pbfidx index on these columns would be: its size in bytes and the heap pages that a look-up in all of them would read in vain, from a sample of 240 pages; false_positive_rate of a range of scalar columns, 1e-9 to 0.5; operator_classes: for each column, NULL or none: the default of its type';
+	'what a pbfidx index on these columns would be: its size in bytes and the heap pages that a look-up of one key would read in vain, in the group of columns where these are most, from a sample of 240 pages; false_positive_rate of a range of scalar columns, 1e-9 to 0.5; operator_classes: for each column, NULL or none: the default of its type';

@@ -459,6 +459,7 @@ pbfidx_unlock_growth(Relation index)
 PbfidxAllocation
 pbfidx_allocate(Relation index, uint32 blocks)
 {
+	BlockNumber length = RelationGetNumberOfBlocks(index); /* no system call under the lock */
 	Buffer buffer = lock_meta(index, BUFFER_LOCK_SHARE);
 	PbfidxMeta *meta = pbfidx_meta(BufferGetPage(buffer));
 	PbfidxAllocation a = {{meta->hwm, blocks, meta->generation + 1}, -1};
@@ -472,8 +473,7 @@ pbfidx_allocate(Relation index, uint32 blocks)
 	}
 	if (a.free_slot >= 0)
 		a.extent.start = meta->free[a.free_slot].start;
-	if (meta->hwm > RelationGetNumberOfBlocks(index) ||
-	    (a.free_slot >= 0 && !is_within(&a.extent, meta->hwm)))
+	if (meta->hwm > length || (a.free_slot >= 0 && !is_within(&a.extent, meta->hwm)))
 		pbfidx_corrupted(index, "The metapage names free pages that the index does not have");
 	UnlockReleaseBuffer(buffer);
 	if ((uint64) a.extent.start + blocks > MaxBlockNumber)
