@@ -29,6 +29,13 @@
 #define pbf_test_for_old_snapshot(snapshot, relation, page) ((void) 0)
 #endif
 
+/* What names the file of a relation. */
+#if PG_VERSION_NUM >= 160000
+#define pbf_relation_locator(relation) ((relation)->rd_locator)
+#else
+#define pbf_relation_locator(relation) ((relation)->rd_node)
+#endif
+
 /* EXPLAIN ANALYZE counts searches from 18 on. */
 #if PG_VERSION_NUM >= 180000
 #define pbf_count_index_search(scan)         \

@@ -1,8 +1,8 @@
 /*
- * build.c: CREATE INDEX: one pass over the heap, one region in memory at a time.
+ * build.c: CREATE INDEX: one pass over the heap, one area in memory at a time.
  *
  * For every leaf slab: collect the keys of its ranges, choose its number of pages from the distinct keys
- * seen, fill and write it. The distinct keys of all its slabs become the region's upper slab at the end.
+ * seen, fill and write it. The distinct keys of all slabs of an area become its upper slab at the end.
  * Should they take more than maintenance_work_mem, the size of the upper is decided on what has come so far,
  * and its matrices take over from the keys.
  */
@@ -46,7 +46,7 @@ typedef struct BuildShared
 	uint32 pages_per_range;
 	uint32 groups;
 	PbfidxGroup group[PBFIDX_MAX_GROUPS];
-	pg_atomic_uint32 next_region;
+	pg_atomic_uint32 next_area;
 	pg_atomic_uint32 next_block; /* of the index */
 	pg_atomic_uint32 generation;
 	pg_atomic_uint64 live; /* rows */
@@ -59,20 +59,22 @@ typedef struct Build
 	BuildShared *shared;
 	Relation heap;
 	Relation index;
-	Size memory; /* bytes for the keys of a region */
+	Size memory; /* bytes for the keys of an area */
 	bool leader;
 	PbfidxHeapScan *scan;
-	PbfidxSlabKeys *slab; /* of the region being built */
+	PbfidxSlabKeys *slab; /* being built */
 } Build;
 
-/* The upper slab of the region being built: keys of its columns, later matrices. */
+/* The upper slab of the area being built: keys of its columns, later matrices. */
 typedef struct Upper
 {
 	uint64 *keys;
 	Size n, room;
 	Size end[PBFIDX_COLUMNS];
-	int columns; /* leaf slabs so far */
-	PbfidxMean slab_keys, range_keys;
+	uint32 width; /* leaf slabs of a column */
+	uint32 slabs; /* so far */
+	PbfidxColumnKeys column;
+	PbfidxMean column_keys, range_keys;
 	double leaf_fpr; /* sum over the leaf slabs */
 	uint32 blocks;   /* 0: not decided */
 	uint8 *matrices; /* once decided */
@@ -81,22 +83,60 @@ typedef struct Upper
 
 /* ---- upper ---- */
 
+static Upper *
+new_upper(const PbfidxGroup *g, uint32 width)
+{
+	Upper *u = palloc0(sizeof(Upper));
+
+	u->width = width;
+	u->column_keys = u->range_keys = pbfidx_no_mean(g);
+	pbfidx_init_column_keys(&u->column, width);
+	return u;
+}
+
+static void
+free_upper(Upper *u)
+{
+	if (u->matrices != NULL)
+		pfree(u->matrices);
+	if (u->keys != NULL)
+		pfree(u->keys);
+	if (u->column.sample != NULL)
+		pbfidx_free_keyset(u->column.sample);
+	pfree(u);
+}
+
+static void
+set_upper_keys(Build *b, Upper *u, uint32 column, const uint64 *keys, Size n)
+{
+	pbfidx_set_column_keys(u->matrices, u->blocks, (int) b->slab->group->parts, PBFIDX_UPPER, (int) column,
+	                       keys, n);
+}
+
+static void
+end_column(Upper *u)
+{
+	pbfidx_add_to_mean(&u->column_keys, pbfidx_take_column_keys(&u->column));
+}
+
 static void
 decide_upper(Build *b, Upper *u)
 {
 	const PbfidxGroup *g = b->slab->group;
+	uint32 columns = (u->slabs + u->width - 1) / u->width;
 
-	u->blocks = pbfidx_upper_blocks(g, pbfidx_mean(&u->range_keys), pbfidx_mean(&u->slab_keys),
-	                                u->leaf_fpr / u->columns);
+	if (u->slabs % u->width != 0)
+		end_column(u);
+	u->blocks = pbfidx_upper_blocks(g, pbfidx_mean(&u->range_keys), pbfidx_mean(&u->column_keys), u->width,
+	                                u->leaf_fpr / u->slabs);
 	u->given_up = u->blocks == 0;
 	if (!u->given_up)
 		u->matrices = pbfidx_new_matrices(u->blocks);
-	for (int column = 0; column < u->columns && !u->given_up; column++)
+	for (uint32 column = 0; column < columns && !u->given_up; column++)
 	{
 		Size first = column > 0 ? u->end[column - 1] : 0;
 
-		pbfidx_set_column_keys(u->matrices, u->blocks, (int) g->parts, PBFIDX_UPPER, column, u->keys + first,
-		                       u->end[column] - first);
+		set_upper_keys(b, u, column, u->keys + first, u->end[column] - first);
 	}
 	if (u->keys != NULL)
 		pfree(u->keys);
@@ -118,28 +158,32 @@ keep_upper_keys(Upper *u, const PbfidxKeySet *set)
 	u->n += set->n;
 }
 
+/* The keys of one more leaf slab. */
 static void
 add_to_upper(Build *b, Upper *u)
 {
 	const PbfidxKeySet *set = b->slab->slab;
 	double range_keys = pbfidx_mean_range_keys(b->slab);
+	uint32 column = u->slabs / u->width;
 
 	u->given_up = u->given_up || b->slab->too_many;
 	if (u->given_up)
 		return;
-	pbfidx_add_to_mean(&u->slab_keys, pbfidx_full_slab_keys(b->slab));
+	u->slabs++;
+	pbfidx_add_slab_keys(&u->column, b->slab);
+	if (u->slabs % u->width == 0)
+		end_column(u);
 	pbfidx_add_to_mean(&u->range_keys, range_keys);
 	u->leaf_fpr += pbfidx_leaf_fpr(b->slab->group, range_keys, b->slab->blocks);
 	if (u->matrices != NULL)
-		pbfidx_set_column_keys(u->matrices, u->blocks, (int) b->slab->group->parts, PBFIDX_UPPER,
-		                       u->columns++, set->keys, set->n);
-	else
 	{
-		keep_upper_keys(u, set);
-		u->end[u->columns++] = u->n;
-		if (u->n * sizeof(uint64) > b->memory)
-			decide_upper(b, u);
+		set_upper_keys(b, u, column, set->keys, set->n);
+		return;
 	}
+	keep_upper_keys(u, set);
+	u->end[column] = u->n;
+	if (u->n * sizeof(uint64) > b->memory)
+		decide_upper(b, u);
 }
 
 /* ---- slabs ---- */
@@ -183,47 +227,41 @@ report_progress(Build *b)
 		                             (int64) Min(done / b->shared->groups, b->shared->heap_blocks));
 }
 
-/* The upper of the region, if it turned out to be worth its pages. */
+/* The upper, if it turned out to be worth its pages. */
 static void
-finish_upper(Build *b, Upper *u, uint32 region)
+finish_upper(Build *b, Upper *u, PbfidxSlabId id)
 {
 	if (u->matrices == NULL && !u->given_up)
 		decide_upper(b, u);
 	if (!u->given_up)
-		write_and_publish(b, (PbfidxSlabId){PBFIDX_UPPER, region}, u->blocks, u->matrices,
-		                  pbfidx_mean(&u->slab_keys));
-	if (u->matrices != NULL)
-		pfree(u->matrices);
-	if (u->keys != NULL)
-		pfree(u->keys);
+		write_and_publish(b, id, u->blocks, u->matrices, pbfidx_mean(&u->column_keys));
 }
 
-/* slabs: leaf slabs that the heap has in a group. */
+/* The slabs of an area; slabs: leaf slabs that it has. */
 static void
-build_region(Build *b, uint32 region, uint32 slabs)
+build_area(Build *b, PbfidxArea area, uint32 group, uint32 slabs)
 {
-	uint32 first = region * PBFIDX_COLUMNS;
-	uint32 n = Min(slabs - region / b->shared->groups * PBFIDX_COLUMNS, PBFIDX_COLUMNS);
-	bool with_upper = n >= PBFIDX_UPPER_FROM_SLABS;
-	const PbfidxGroup *g = &b->shared->group[region % b->shared->groups];
-	Upper *u = palloc0(sizeof(Upper));
+	uint32 groups = b->shared->groups;
+	PbfidxSlabId upper_id = {PBFIDX_UPPER, area.first * groups + group};
+	bool with_upper = slabs >= pbfidx_upper_from_slabs(area);
+	const PbfidxGroup *g = &b->shared->group[group];
+	Upper *u = new_upper(g, area.regions);
 
-	u->slab_keys = u->range_keys = pbfidx_no_mean(g);
-	b->scan->group = (int) (region % b->shared->groups);
+	b->scan->group = (int) group;
 	b->slab = pbfidx_new_slab_keys(g, with_upper ? PBFIDX_WANT_LEAF | PBFIDX_WANT_SLAB : PBFIDX_WANT_LEAF,
 	                               b->memory);
 	b->slab->with_upper = with_upper;
-	for (uint32 leaf = first; leaf < first + n; leaf++)
+	for (uint32 slab = 0; slab < slabs; slab++)
 	{
-		build_leaf(b, leaf);
+		build_leaf(b, pbfidx_leaf_under(groups, upper_id, slab));
 		if (with_upper)
 			add_to_upper(b, u);
 		report_progress(b);
 	}
 	if (with_upper)
-		finish_upper(b, u, region);
+		finish_upper(b, u, upper_id);
 	pbfidx_free_slab_keys(b->slab);
-	pfree(u);
+	free_upper(u);
 }
 
 /* ---- options ---- */
@@ -316,7 +354,12 @@ freeze_options(Relation heap, Relation index, Build *b)
 	}
 	meta->pages_per_range = choose_pages_per_range(index, meta, page_keys);
 	for (uint32 g = 0; g < meta->groups; g++)
-		meta->group[g].column_keys = (uint32) Min(Max(1, page_keys[g] * meta->pages_per_range), PG_INT32_MAX);
+	{
+		double range_keys = Max(1, page_keys[g] * meta->pages_per_range);
+
+		meta->group[g].column_keys = (uint32) Min(range_keys, PG_INT32_MAX);
+		meta->group[g].area_regions = pbfidx_area_regions_for(&meta->group[g], range_keys);
+	}
 	meta->server_major = PG_VERSION_NUM / 10000;
 	if (RelationGetIndexPredicate(index) != NIL)
 		meta->flags |= PBFIDX_ROW_KEY;
@@ -349,18 +392,37 @@ count_regions(const BuildShared *shared)
 	return (uint32) ((count_ranges(shared) + per_region - 1) / per_region) * shared->groups;
 }
 
-/* One process's part: regions, until there are no more. */
-static void
-build_regions(Build *b)
+/* Areas of the group that has most. */
+static uint32
+count_areas(const BuildShared *shared, uint64 slabs)
 {
-	uint32 slabs = (uint32) ((count_ranges(b->shared) + PBFIDX_COLUMNS - 1) / PBFIDX_COLUMNS);
-	uint32 regions = count_regions(b->shared);
-	uint32 region;
+	uint32 narrowest = PBFIDX_MAX_AREA_REGIONS, n = 0;
 
-	b->memory = (Size) maintenance_work_mem * 1024 / 2 / b->shared->participants;
-	while ((region = pg_atomic_fetch_add_u32(&b->shared->next_region, 1)) < regions)
-		build_region(b, region, slabs);
-	pg_atomic_fetch_add_u64(&b->shared->live, b->scan->live);
+	for (uint32 g = 0; g < shared->groups; g++)
+		narrowest = Min(narrowest, shared->group[g].area_regions);
+	while ((uint64) pbfidx_area(narrowest, n).first * PBFIDX_COLUMNS < slabs)
+		n++;
+	return n;
+}
+
+/* One process's part: areas of all groups in turn, until there are no more. */
+static void
+build_areas(Build *b)
+{
+	BuildShared *shared = b->shared;
+	uint64 slabs = (count_ranges(shared) + PBFIDX_COLUMNS - 1) / PBFIDX_COLUMNS;
+	uint32 groups = shared->groups, n = count_areas(shared, slabs) * groups, number;
+
+	b->memory = (Size) maintenance_work_mem * 1024 / 2 / shared->participants;
+	while ((number = pg_atomic_fetch_add_u32(&shared->next_area, 1)) < n)
+	{
+		PbfidxArea area = pbfidx_area(shared->group[number % groups].area_regions, number / groups);
+		uint64 first = (uint64) area.first * PBFIDX_COLUMNS;
+
+		if (first < slabs)
+			build_area(b, area, number % groups, (uint32) Min(slabs - first, area.regions * PBFIDX_COLUMNS));
+	}
+	pg_atomic_fetch_add_u64(&shared->live, b->scan->live);
 }
 
 /* ---- parallel ---- */
@@ -387,7 +449,7 @@ pbfidx_parallel_build(dsm_segment *segment, shm_toc *toc)
 	InstrStartParallelQuery();
 	b.scan = pbfidx_begin_heapscan(b.heap, b.index, BuildIndexInfo(b.index),
 	                               RelationGetIndexPredicate(b.index) != NIL, PBFIDX_BUILD);
-	build_regions(&b);
+	build_areas(&b);
 	pbfidx_end_heapscan(b.scan);
 	InstrEndParallelQuery(&buffers[ParallelWorkerNumber], &wal[ParallelWorkerNumber]);
 	index_close(b.index, shared->concurrent ? RowExclusiveLock : AccessExclusiveLock);
@@ -435,7 +497,7 @@ build_in_parallel(Build *b, int workers)
 		/* No segment to be had: alone, then. */
 		DestroyParallelContext(context);
 		ExitParallelMode();
-		build_regions(b);
+		build_areas(b);
 		return;
 	}
 	b->shared = insert_chunk(context, KEY_SHARED, sizeof(BuildShared));
@@ -446,7 +508,7 @@ build_in_parallel(Build *b, int workers)
 	if (query > 0)
 		memcpy(insert_chunk(context, KEY_QUERY, query), debug_query_string, query);
 	LaunchParallelWorkers(context);
-	build_regions(b);
+	build_areas(b);
 	WaitForParallelWorkersToFinish(context);
 	for (int i = 0; i < context->nworkers_launched; i++)
 		InstrAccumParallelQuery(&buffers[i], &wal[i]);
@@ -491,7 +553,7 @@ pbfidx_build(Relation heap, Relation index, IndexInfo *info)
 	for (uint32 region = 0; region < count_regions(&shared); region++)
 		pbfidx_reach_region(index, region);
 	pbfidx_read_meta(index, meta);
-	pg_atomic_init_u32(&shared.next_region, 0);
+	pg_atomic_init_u32(&shared.next_area, 0);
 	pg_atomic_init_u32(&shared.next_block, meta->hwm);
 	pg_atomic_init_u32(&shared.generation, meta->generation);
 	pg_atomic_init_u64(&shared.live, 0);
@@ -502,7 +564,7 @@ pbfidx_build(Relation heap, Relation index, IndexInfo *info)
 	if (workers > 0)
 		build_in_parallel(&b, workers);
 	else
-		build_regions(&b);
+		build_areas(&b);
 	result->heap_tuples = result->index_tuples = (double) pg_atomic_read_u64(&shared.live);
 	pbfidx_end_heapscan(b.scan);
 	pfree(meta);

@@ -194,6 +194,17 @@ check_slab(Relation index, PbfidxSlabId id, PbfidxRegion *region)
 	}
 }
 
+/* Uppers are known to the first region of their area only. */
+static void
+check_place(Relation index, uint32 region, const PbfidxEntry *upper)
+{
+	const PbfidxCache *cache = pbfidx_cache(index);
+
+	if ((upper->now.start != 0 || upper->next.start != 0) &&
+	    pbfidx_area_over(cache, region).first != region / cache->groups)
+		pbfidx_corrupted(index, psprintf("Region %u has an upper slab of its own within an area", region));
+}
+
 static void
 check_directory_page(void *arg, uint32 page, BlockNumber block)
 {
@@ -205,6 +216,7 @@ check_directory_page(void *arg, uint32 page, BlockNumber block)
 	     number++)
 	{
 		pbfidx_read_region(index, number, region);
+		check_place(index, number, &region->upper);
 		check_slab(index, (PbfidxSlabId){PBFIDX_UPPER, number}, region);
 		for (int leaf = 0; leaf < PBFIDX_COLUMNS; leaf++)
 			check_slab(index, (PbfidxSlabId){PBFIDX_LEAF, number * PBFIDX_COLUMNS + leaf}, region);
@@ -277,9 +289,9 @@ check_key(Relation index, int group, BlockNumber block, OffsetNumber offset, uin
 	const PbfidxCache *cache = pbfidx_cache(index);
 	uint32 range = block / cache->pages_per_range;
 	PbfidxSlabId leaf_id = {PBFIDX_LEAF, pbfidx_leaf_of(cache->groups, (uint32) group, range)};
-	PbfidxSlabId upper_id = {PBFIDX_UPPER, leaf_id.slab / PBFIDX_COLUMNS};
+	int in_leaf, in_upper, upper_column;
+	PbfidxSlabId upper_id = pbfidx_upper_over(cache, leaf_id.slab, &upper_column);
 	PbfidxEntry leaf, upper, seen_leaf, seen_upper;
-	int in_leaf, in_upper;
 
 	for (bool again = false;; again = true)
 	{
@@ -292,9 +304,7 @@ check_key(Relation index, int group, BlockNumber block, OffsetNumber offset, uin
 		seen_leaf = leaf;
 		seen_upper = upper;
 		in_leaf = key_is_set(index, leaf_id, &leaf, key, range % PBFIDX_COLUMNS);
-		in_upper = upper.now.start == 0
-		               ? 1
-		               : key_is_set(index, upper_id, &upper, key, leaf_id.slab % PBFIDX_COLUMNS);
+		in_upper = upper.now.start == 0 ? 1 : key_is_set(index, upper_id, &upper, key, upper_column);
 		if (in_leaf >= 0 && in_upper >= 0)
 			break;
 	}

@@ -26,6 +26,7 @@
 #include "index/directory.h"
 #include "index/options.h"
 #include "index/query.h"
+#include "index/size.h"
 
 bool pbfidx_enabled = true;
 
@@ -41,17 +42,19 @@ typedef struct Shape
 {
 	Relation index; /* NULL: hypothetical */
 	double pages_per_range;
+	uint32 widest; /* area, in regions */
 } Shape;
 
 static Shape
 open_index(IndexOptInfo *info)
 {
-	Shape shape = {NULL, 1};
+	Shape shape = {NULL, 1, PBFIDX_MAX_AREA_REGIONS};
 
 	if (!info->hypothetical)
 	{
 		shape.index = index_open(info->indexoid, NoLock);
 		shape.pages_per_range = pbfidx_cache(shape.index)->pages_per_range;
+		shape.widest = pbfidx_cache(shape.index)->group[0].area_regions;
 	}
 	return shape;
 }
@@ -176,6 +179,27 @@ spread(double things, double n)
 	return things > 0 && n > 0 ? Min(things, 2 * things * n / (2 * things + n)) : 0;
 }
 
+/* Pages looked at for one key that so many rows have. */
+static double
+count_probes(const Shape *shape, double slabs, double rows)
+{
+	double regions = ceil(slabs / PBFIDX_COLUMNS);
+	double leaves = slabs * UPPER_FPR, areas = 0;
+
+	/* Small tables have no upper: all leaf slabs are probed. */
+	if (slabs < PBFIDX_UPPER_FROM_SLABS)
+		return slabs;
+	for (PbfidxArea area = pbfidx_area(shape->widest, 0); area.first < regions;
+	     area = pbfidx_area(shape->widest, (uint32) ++areas))
+	{
+		double here = Min(regions - area.first, area.regions) / regions;
+		double columns = Min(slabs * here / area.regions, PBFIDX_COLUMNS);
+
+		leaves += spread(columns, rows * here) * area.regions;
+	}
+	return areas + Min(slabs, leaves);
+}
+
 void
 pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup_cost,
                     Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages)
@@ -188,7 +212,7 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	double rows = tuples * clauselist_selectivity(root, quals, rel->relid, JOIN_INNER, NULL);
 	Search search = search_for_path(root, &shape, path);
 	double ranges = ceil(heap_pages / shape.pages_per_range);
-	double slabs = ceil(ranges / PBFIDX_COLUMNS), regions = ceil(slabs / PBFIDX_COLUMNS);
+	double slabs = ceil(ranges / PBFIDX_COLUMNS);
 	double found_ranges = Min(ranges, spread(ranges, rows) + ranges * search.rate);
 	double found_pages = Min(heap_pages, found_ranges * shape.pages_per_range);
 	double fetched, probes, random_cost;
@@ -202,10 +226,7 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	*selectivity = Min(1, fetched / tuples);
 	*correlation = 0;
 
-	/* Small tables have no upper: all leaf slabs are probed. */
-	probes =
-	    search.keys *
-	    (slabs < PBFIDX_COLUMNS / 2 ? slabs : regions + Min(slabs, spread(slabs, rows) + slabs * UPPER_FPR));
+	probes = search.keys * count_probes(&shape, slabs, rows);
 	get_tablespace_page_costs(info->reltablespace, &random_cost, NULL);
 	*pages = index_pages_fetched(probes * loop_count, info->pages, info->pages, root) / loop_count;
 	*startup_cost = 0;

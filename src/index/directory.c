@@ -52,12 +52,11 @@ pbfidx_init_slab_page(Page page, PbfidxSlabId id, uint32 generation, uint32 bloc
 bool
 pbfidx_is_slab_page(Page page, PbfidxSlabId id, PbfidxExtent extent, uint32 block)
 {
-	PbfidxPageId *pid;
+	/* Where it must be: a scan that asks the page's header for it waits for one more cache line. */
+	const PbfidxPageId *pid = (const PbfidxPageId *) ((const char *) page + BLCKSZ - sizeof(PbfidxPageId));
 
-	if (!has_identity(page, id.level))
-		return false;
-	pid = pbfidx_page_id(page);
-	return pid->slab == id.slab && pid->block == block && pid->generation == extent.generation;
+	return pid->page_id == PBFIDX_PAGE_ID && pid->level == id.level && pid->slab == id.slab &&
+	       pid->block == block && pid->generation == extent.generation;
 }
 
 Buffer
@@ -178,10 +177,13 @@ pbfidx_init_metapage(Relation index, ForkNumber fork, const PbfidxMeta *frozen)
 static bool
 is_group_sound(const PbfidxGroup *g)
 {
+	if (g->area_regions < 1 || g->area_regions > PBFIDX_MAX_AREA_REGIONS ||
+	    (g->area_regions & (g->area_regions - 1)) != 0)
+		return false;
 	if (g->bits_per_key == 0)
 		return g->false_positive_rate >= PBFIDX_MIN_FPR && g->false_positive_rate <= PBFIDX_MAX_FPR &&
 		       g->parts == PBFIDX_SCALAR_PARTS;
-	return g->bits_per_key >= PBFIDX_MIN_BITS && g->bits_per_key <= PBFIDX_MAX_BITS &&
+	return g->bits_per_key >= PBFIDX_MIN_BITS && g->bits_per_key <= PBFIDX_MAX_BITS && g->area_regions == 1 &&
 	       g->false_positive_rate > 0 && g->false_positive_rate < 1 &&
 	       (g->parts == 8 || g->parts == 4 || g->parts == 2);
 }
@@ -245,7 +247,12 @@ fill_cache(Relation index)
 	PbfidxCache *cache = index->rd_amcache;
 
 	if (cache == NULL)
-		cache = MemoryContextAlloc(index->rd_indexcxt, sizeof(PbfidxCache));
+	{
+		uint32 buffers = pbfidx_recent_size(meta->hwm);
+
+		cache = MemoryContextAllocZero(index->rd_indexcxt, sizeof(PbfidxCache) + buffers * sizeof(Buffer));
+		cache->recent.mask = buffers - 1;
+	}
 	cache->pages_per_range = meta->pages_per_range;
 	cache->flags = meta->flags;
 	cache->server_major = meta->server_major;
@@ -263,6 +270,24 @@ const PbfidxCache *
 pbfidx_cache(Relation index)
 {
 	return index->rd_amcache != NULL ? (PbfidxCache *) index->rd_amcache : fill_cache(index);
+}
+
+PbfidxRecent *
+pbfidx_cached_buffers(Relation index)
+{
+	(void) pbfidx_cache(index);
+	return &((PbfidxCache *) index->rd_amcache)->recent;
+}
+
+void
+pbfidx_refit_cache(Relation index)
+{
+	const PbfidxCache *cache = pbfidx_cache(index);
+
+	if (pbfidx_recent_size(cache->hwm) <= cache->recent.mask + 1)
+		return;
+	pfree(index->rd_amcache);
+	index->rd_amcache = NULL;
 }
 
 /* ---- finding regions ---- */
@@ -361,7 +386,7 @@ lock_directory(Relation index, uint32 region)
 
 	if (block == 0)
 		return InvalidBuffer;
-	buffer = ReadBuffer(index, block);
+	buffer = pbfidx_read_buffer(index, pbfidx_cached_buffers(index), block);
 	lock_directory_buffer(index, region, buffer, BUFFER_LOCK_SHARE);
 	return buffer;
 }
@@ -387,18 +412,32 @@ pbfidx_read_region(Relation index, uint32 region, PbfidxRegion *copy)
 	return true;
 }
 
+/* The entry is zeroed if the directory does not reach it. */
+static bool
+read_leaf(Relation index, uint32 leaf, PbfidxEntry *copy)
+{
+	Buffer buffer = lock_directory(index, leaf / PBFIDX_COLUMNS);
+
+	memset(copy, 0, sizeof(*copy));
+	if (!BufferIsValid(buffer))
+		return false;
+	*copy = region_on(BufferGetPage(buffer), leaf / PBFIDX_COLUMNS)->leaf[leaf % PBFIDX_COLUMNS];
+	UnlockReleaseBuffer(buffer);
+	return true;
+}
+
 static void
-read_uppers(Relation index, uint32 first, uint32 step, uint32 n, PbfidxEntry *copies)
+read_uppers(Relation index, const PbfidxSlabId *uppers, uint32 n, PbfidxEntry *copies)
 {
 	Buffer buffer = InvalidBuffer;
 
 	memset(copies, 0, n * sizeof(PbfidxEntry));
 	for (uint32 i = 0; i < n; i++)
 	{
-		uint32 region = first + i * step;
+		uint32 region = uppers[i].slab;
 
 		/* Neighbours are on the same page. */
-		if (i == 0 || region / PBFIDX_REGIONS_PER_PAGE != (region - step) / PBFIDX_REGIONS_PER_PAGE)
+		if (i == 0 || region / PBFIDX_REGIONS_PER_PAGE != uppers[i - 1].slab / PBFIDX_REGIONS_PER_PAGE)
 		{
 			if (BufferIsValid(buffer))
 				UnlockReleaseBuffer(buffer);
@@ -412,32 +451,27 @@ read_uppers(Relation index, uint32 first, uint32 step, uint32 n, PbfidxEntry *co
 }
 
 void
-pbfidx_read_uppers(Relation index, uint32 first, uint32 step, uint32 n, PbfidxEntry *copies)
+pbfidx_read_uppers(Relation index, const PbfidxSlabId *uppers, uint32 n, PbfidxEntry *copies)
 {
 	int tries = 0;
 
 	do
-		read_uppers(index, first, step, n, copies);
+		read_uppers(index, uppers, n, copies);
 	while (!is_plausible(index, copies, n, &tries));
 }
 
 bool
 pbfidx_read_entries(Relation index, uint32 leaf, PbfidxEntry *upper_copy, PbfidxEntry *leaf_copy)
 {
-	uint32 region = leaf / PBFIDX_COLUMNS;
-	int tries = 0;
+	int tries = 0, column;
+	PbfidxSlabId upper = pbfidx_upper_over(pbfidx_cache(index), leaf, &column);
 
+	/* In this order: the upper was there before the first of its leaf slabs. */
 	do
 	{
-		Buffer buffer = lock_directory(index, region);
-		PbfidxRegion *record;
-
-		if (!BufferIsValid(buffer))
+		if (!read_leaf(index, leaf, leaf_copy))
 			return false;
-		record = region_on(BufferGetPage(buffer), region);
-		*upper_copy = record->upper;
-		*leaf_copy = record->leaf[leaf % PBFIDX_COLUMNS];
-		UnlockReleaseBuffer(buffer);
+		read_uppers(index, &upper, 1, upper_copy);
 	} while (!is_plausible(index, upper_copy, 1, &tries) || !is_plausible(index, leaf_copy, 1, &tries));
 	return true;
 }

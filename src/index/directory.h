@@ -13,8 +13,9 @@
 
 #include "compat.h"
 #include "index/layout.h"
+#include "index/recent.h"
 
-/* What is frozen in the metapage, and the directory pages known so far: in rd_amcache. */
+/* What is frozen in the metapage, the directory pages known so far, and the buffers: in rd_amcache. */
 typedef struct PbfidxCache
 {
 	uint32 pages_per_range;
@@ -25,9 +26,10 @@ typedef struct PbfidxCache
 	uint8 column_group[INDEX_MAX_KEYS];
 	uint32 hwm; /* may have moved since */
 	uint32 direct[PBFIDX_DIRECT];
+	PbfidxRecent recent;
 } PbfidxCache;
 
-/* Which slab: a leaf by its number, an upper by its region's. */
+/* Which slab: a leaf by its number, an upper by that of the first region of its area. */
 typedef struct PbfidxSlabId
 {
 	int level;
@@ -56,6 +58,39 @@ pbfidx_leaf_of(uint32 groups, uint32 group, uint64 range)
 	return (uint32) ((slab / PBFIDX_COLUMNS * groups + group) * PBFIDX_COLUMNS + slab % PBFIDX_COLUMNS);
 }
 
+/* The area over a region, in the region's group. */
+static inline PbfidxArea
+pbfidx_area_over(const PbfidxCache *cache, uint32 region)
+{
+	return pbfidx_area_of(cache->group[region % cache->groups].area_regions, region / cache->groups);
+}
+
+/* The upper of an area, in a group. */
+static inline PbfidxSlabId
+pbfidx_upper_of(const PbfidxCache *cache, PbfidxArea area, uint32 group)
+{
+	return (PbfidxSlabId){PBFIDX_UPPER, area.first * cache->groups + group};
+}
+
+/* The upper over a leaf slab, and its column that has it. */
+static inline PbfidxSlabId
+pbfidx_upper_over(const PbfidxCache *cache, uint32 leaf, int *column)
+{
+	uint32 region = leaf / PBFIDX_COLUMNS;
+	PbfidxArea area = pbfidx_area_over(cache, region);
+	uint32 slab = (region / cache->groups - area.first) * PBFIDX_COLUMNS + leaf % PBFIDX_COLUMNS;
+
+	*column = (int) (slab / area.regions);
+	return pbfidx_upper_of(cache, area, region % cache->groups);
+}
+
+/* Leaf slab number `slab` under an upper. */
+static inline uint32
+pbfidx_leaf_under(uint32 groups, PbfidxSlabId upper, uint32 slab)
+{
+	return (upper.slab + slab / PBFIDX_COLUMNS * groups) * PBFIDX_COLUMNS + slab % PBFIDX_COLUMNS;
+}
+
 /* The first range of a leaf slab. */
 static inline uint64
 pbfidx_first_range(uint32 groups, uint32 leaf)
@@ -76,16 +111,19 @@ pg_noreturn extern void pbfidx_corrupted(Relation index, const char *detail);
 
 /* The frozen options. Valid until the next catalog access: copy what is needed longer. */
 extern const PbfidxCache *pbfidx_cache(Relation index);
+/* Where buffers are noted. As above. */
+extern PbfidxRecent *pbfidx_cached_buffers(Relation index);
+/* Before a scan: for an index that has grown, room for the buffers of more of its blocks. */
+extern void pbfidx_refit_cache(Relation index);
 
 /* The directory page of a region, 0 if there is none. */
 extern BlockNumber pbfidx_directory_block(Relation index, uint32 region);
 
 /* The whole record of a region; false (and a zeroed record) if the directory does not reach it yet. */
 extern bool pbfidx_read_region(Relation index, uint32 region, PbfidxRegion *copy);
-/* Of n regions, each `step` behind the last one, what is known of their uppers; zeroed where the directory
- * does not reach yet. Each by itself is what pbfidx_read_region would have found. */
-extern void pbfidx_read_uppers(Relation index, uint32 first, uint32 step, uint32 n, PbfidxEntry *copies);
-/* Two entries of a record, read under one lock. */
+/* The entries of n uppers, each read by itself; zeroed where the directory does not reach yet. */
+extern void pbfidx_read_uppers(Relation index, const PbfidxSlabId *uppers, uint32 n, PbfidxEntry *copies);
+/* A leaf slab's entry and that of the upper over it; false if the directory does not reach the leaf yet. */
 extern bool pbfidx_read_entries(Relation index, uint32 leaf, PbfidxEntry *upper_copy, PbfidxEntry *leaf_copy);
 
 /* The growth lock. Taken before any extension lock and with no buffer lock held. */

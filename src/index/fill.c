@@ -131,6 +131,44 @@ pbfidx_full_slab_keys(const PbfidxSlabKeys *s)
 	return s->ranges > 0 && s->slab != NULL ? (double) s->slab->n * PBFIDX_COLUMNS / s->ranges : 0;
 }
 
+/* ---- columns of an upper ---- */
+
+#define SAMPLED 16
+
+void
+pbfidx_init_column_keys(PbfidxColumnKeys *c, uint32 width)
+{
+	*c = (PbfidxColumnKeys){.width = width, .sample = width > 1 ? pbfidx_new_keyset() : NULL};
+}
+
+void
+pbfidx_add_slab_keys(PbfidxColumnKeys *c, const PbfidxSlabKeys *s)
+{
+	c->ranges += s->ranges;
+	if (c->sample == NULL)
+		c->exact = pbfidx_full_slab_keys(s);
+	for (uint32 i = 0; i < s->slab->n && c->sample != NULL; i++)
+	{
+		/* By its high bits: the low ones choose the slot in the set. */
+		if (s->slab->keys[i] >> 32 < UINT64CONST(0x100000000) / SAMPLED)
+			pbfidx_add_key(c->sample, s->slab->keys[i]);
+	}
+}
+
+double
+pbfidx_take_column_keys(PbfidxColumnKeys *c)
+{
+	double keys = c->exact;
+
+	if (c->sample != NULL && c->ranges > 0)
+		keys = (double) c->sample->n * SAMPLED * c->width * PBFIDX_COLUMNS / c->ranges;
+	if (c->sample != NULL)
+		pbfidx_clear_keyset(c->sample);
+	c->ranges = 0;
+	c->exact = 0;
+	return keys;
+}
+
 /* ---- matrices ---- */
 
 uint8 *
@@ -271,8 +309,9 @@ pbfidx_slab_matrices(PbfidxSlabKeys *s)
 {
 	if (s->matrices == NULL)
 	{
+		/* Whatever the width of its columns: an upper's share of the pages is the same. */
 		PbfidxPlan plan =
-		    pbfidx_plan(s->group, pbfidx_mean_range_keys(s), pbfidx_full_slab_keys(s), s->with_upper);
+		    pbfidx_plan(s->group, pbfidx_mean_range_keys(s), pbfidx_full_slab_keys(s), s->with_upper ? 1 : 0);
 
 		make_matrices(s, plan.leaf_blocks);
 	}

@@ -64,7 +64,7 @@ typedef struct PbfidxSlabKeys
 	const PbfidxGroup *group;
 	int wanted;
 	Size memory;
-	bool with_upper; /* whether the region has one: the size depends on that. Set by the caller */
+	bool with_upper; /* whether there is one over it: the size depends on that. Set by the caller */
 	uint64 *keys;
 	Size n, room;
 	uint32 count[PBFIDX_COLUMNS]; /* keys of each range */
@@ -95,6 +95,23 @@ extern const uint8 *pbfidx_slab_matrices(PbfidxSlabKeys *s);
 extern double pbfidx_mean_range_keys(const PbfidxSlabKeys *s);
 /* Distinct keys of the slab, as if it were full. */
 extern double pbfidx_full_slab_keys(const PbfidxSlabKeys *s);
+
+/*
+ * Distinct keys of a column of an upper, which is `width` leaf slabs. More than one are not worth another set
+ * of all their keys: there they are counted among one in SAMPLED.
+ */
+typedef struct PbfidxColumnKeys
+{
+	uint32 width;
+	int ranges;           /* seen so far */
+	double exact;         /* of one leaf slab, as if it were full */
+	PbfidxKeySet *sample; /* of several */
+} PbfidxColumnKeys;
+
+extern void pbfidx_init_column_keys(PbfidxColumnKeys *c, uint32 width);
+extern void pbfidx_add_slab_keys(PbfidxColumnKeys *c, const PbfidxSlabKeys *s);
+/* As if the column were full; 0 if it is empty. The next one begins. */
+extern double pbfidx_take_column_keys(PbfidxColumnKeys *c);
 
 /* Matrices of the slab's pages: blocks * PBFIDX_MATRIX_BYTES, palloc'd, zeroed. */
 extern uint8 *pbfidx_new_matrices(uint32 blocks);

@@ -1,7 +1,7 @@
 /*
  * insert.c: aminsert's work: find the pages of a row's keys, set their bits, log them.
  *
- * 1. Read the region's entries, once, under one lock (directory.h).
+ * 1. Read the entries of the leaf slab and of the upper over it, once (directory.h).
  * 2. Locate every key in the leaf slab and in the upper, in `now` and in `next` of each: targets.
  * 3. In the order of their blocks, test the targets under share locks. Usually, for a value that the range
  * has already, all bits are set everywhere: done, nothing logged.
@@ -67,14 +67,14 @@ compare_targets(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* All places of the keys, in the order of their blocks. */
+/* All places of the keys of a range, in the order of their blocks. */
 static void
-locate_all(Targets *targets, uint32 leaf_number, int column, const PbfidxEntry *upper,
-           const PbfidxEntry *leaf, const uint64 *keys, int n)
+locate_all(Targets *targets, const PbfidxCache *cache, uint32 leaf_number, uint32 range,
+           const PbfidxEntry *upper, const PbfidxEntry *leaf, const uint64 *keys, int n)
 {
+	int upper_column, column = (int) (range % PBFIDX_COLUMNS);
 	PbfidxSlabId leaf_id = {PBFIDX_LEAF, leaf_number};
-	PbfidxSlabId upper_id = {PBFIDX_UPPER, leaf_number / PBFIDX_COLUMNS};
-	int upper_column = (int) (leaf_number % PBFIDX_COLUMNS);
+	PbfidxSlabId upper_id = pbfidx_upper_over(cache, leaf_number, &upper_column);
 
 	targets->n = 0;
 	for (int i = 0; i < n; i++)
@@ -104,7 +104,7 @@ drop_set_targets(Relation index, Targets *targets)
 	for (int i = 0; i < targets->n;)
 	{
 		BlockNumber block = targets->list[i].block;
-		Buffer buffer = ReadBuffer(index, block);
+		Buffer buffer = pbfidx_read_buffer(index, pbfidx_cached_buffers(index), block);
 		Page page = BufferGetPage(buffer);
 		bool valid = true;
 
@@ -212,7 +212,7 @@ set_some_targets(Relation index, const Targets *targets, int first, char *room)
 			continue;
 		if (n == MAX_LOGGED_PAGES)
 			break;
-		buffers[n++] = ReadBuffer(index, targets->list[last].block);
+		buffers[n++] = pbfidx_read_buffer(index, pbfidx_cached_buffers(index), targets->list[last].block);
 	}
 	for (int i = 0; i < n; i++)
 		LockBuffer(buffers[i], BUFFER_LOCK_EXCLUSIVE);
@@ -253,7 +253,7 @@ set_targets(Relation index, Targets *targets)
 	return true;
 }
 
-/* Some keys of a row, by one reading of the region's entries. */
+/* Some keys of a row, by one reading of the entries. */
 static void
 insert_some_keys(Relation index, int group, BlockNumber heap_block, const uint64 *keys, int n)
 {
@@ -275,7 +275,7 @@ insert_some_keys(Relation index, int group, BlockNumber heap_block, const uint64
 		if (seen && memcmp(&leaf, &seen_leaf, sizeof(leaf)) == 0 &&
 		    memcmp(&upper, &seen_upper, sizeof(upper)) == 0)
 			pbfidx_corrupted(index, "A page is not what the directory says");
-		locate_all(&targets, leaf_number, (int) (range % PBFIDX_COLUMNS), &upper, &leaf, keys, n);
+		locate_all(&targets, pbfidx_cache(index), leaf_number, range, &upper, &leaf, keys, n);
 		if (set_targets(index, &targets))
 			break;
 		seen_leaf = leaf;
@@ -328,21 +328,23 @@ pbfidx_expected_range_keys(Relation index, uint32 leaf)
 	return keys > 0 ? keys : neighbour.column_keys;
 }
 
-/* Distinct keys of a leaf slab: as in the region before, else as if all ranges differed. */
+/* Distinct keys of a column of an upper: as in the area before, else as if all ranges differed. */
 static double
-expected_slab_keys(Relation index, uint32 region, double range_keys)
+expected_column_keys(Relation index, PbfidxArea area, uint32 group, double range_keys)
 {
-	uint32 groups = pbfidx_cache(index)->groups;
-	PbfidxRegion *previous;
-	double keys = range_keys * PBFIDX_COLUMNS;
+	const PbfidxCache *cache = pbfidx_cache(index);
+	PbfidxEntry previous;
+	PbfidxSlabId id;
+	PbfidxArea before;
 
-	if (region < groups)
-		return keys;
-	previous = palloc(sizeof(PbfidxRegion));
-	if (pbfidx_read_region(index, region - groups, previous) && previous->upper.now.start != 0)
-		keys = previous->upper.column_keys;
-	pfree(previous);
-	return keys;
+	if (area.first == 0)
+		return range_keys * PBFIDX_COLUMNS;
+	before = pbfidx_area_of(cache->group[group].area_regions, area.first - 1);
+	id = pbfidx_upper_of(cache, before, group);
+	pbfidx_read_uppers(index, &id, 1, &previous);
+	if (previous.now.start == 0)
+		return range_keys * PBFIDX_COLUMNS * area.regions;
+	return (double) previous.column_keys * area.regions / before.regions;
 }
 
 /* Allocates, writes and publishes an empty slab. Under the growth lock. */
@@ -357,37 +359,61 @@ make_slab(Relation index, PbfidxSlabId id, uint32 blocks, double column_keys)
 	pbfidx_publish(index, id, &entry, &a, NULL);
 }
 
+/* Whether no region of an area has a leaf slab. Under the growth lock. */
+static bool
+is_area_empty(Relation index, PbfidxArea area, uint32 group)
+{
+	PbfidxRegion *record = palloc(sizeof(PbfidxRegion));
+	uint32 groups = pbfidx_cache(index)->groups;
+	bool empty = true;
+
+	for (uint32 i = 0; i < area.regions && empty; i++)
+	{
+		pbfidx_read_region(index, (area.first + i) * groups + group, record);
+		for (int leaf = 0; leaf < PBFIDX_COLUMNS; leaf++)
+			empty = empty && record->leaf[leaf].now.start == 0;
+	}
+	pfree(record);
+	return empty;
+}
+
 /*
- * The upper of a region is made with its first leaf slab, while it is certainly complete. Only region 0,
- * which is all that a small table has, waits for VACUUM.
+ * The upper of an area is made with its first leaf slab, while it is certainly complete. Only area 0, which
+ * is all that a small table has, waits for VACUUM. Under the growth lock.
  */
+static void
+grow(Relation index, uint32 leaf, double range_keys, double column_keys)
+{
+	uint32 region = leaf / PBFIDX_COLUMNS, group = region % pbfidx_cache(index)->groups;
+	PbfidxArea area = pbfidx_area_over(pbfidx_cache(index), region);
+	PbfidxSlabId upper_id = pbfidx_upper_of(pbfidx_cache(index), area, group);
+	PbfidxGroup g = pbfidx_cache(index)->group[group];
+	PbfidxEntry upper, present;
+	PbfidxPlan plan;
+
+	pbfidx_reach_region(index, region);
+	pbfidx_reach_region(index, upper_id.slab);
+	pbfidx_read_entries(index, leaf, &upper, &present);
+	if (present.now.start != 0)
+		return;
+	if (area.first > 0 && upper.now.start == 0 && is_area_empty(index, area, group))
+		plan = pbfidx_plan(&g, range_keys, column_keys, area.regions);
+	else
+		plan = (PbfidxPlan){pbfidx_leaf_blocks(&g, range_keys, column_keys, upper.now.blocks), 0};
+	if (plan.upper_blocks > 0)
+		make_slab(index, upper_id, plan.upper_blocks, column_keys);
+	make_slab(index, (PbfidxSlabId){PBFIDX_LEAF, leaf}, plan.leaf_blocks, range_keys);
+}
+
 void
 pbfidx_grow(Relation index, uint32 leaf)
 {
 	uint32 region = leaf / PBFIDX_COLUMNS;
-	PbfidxSlabId leaf_id = {PBFIDX_LEAF, leaf}, upper_id = {PBFIDX_UPPER, region};
-	PbfidxRegion *record = palloc(sizeof(PbfidxRegion));
+	PbfidxArea area = pbfidx_area_over(pbfidx_cache(index), region);
 	double range_keys = pbfidx_expected_range_keys(index, leaf);
-	double slab_keys = expected_slab_keys(index, region, range_keys);
-	PbfidxGroup g = *pbfidx_group_of(pbfidx_cache(index), leaf_id);
-	bool first = true, late = region >= pbfidx_cache(index)->groups; /* not the first region of the heap */
-	PbfidxPlan plan;
+	double column_keys = expected_column_keys(index, area, region % pbfidx_cache(index)->groups, range_keys);
 
 	pbfidx_lock_growth(index);
-	pbfidx_reach_region(index, region);
-	pbfidx_read_region(index, region, record);
-	if (record->leaf[leaf % PBFIDX_COLUMNS].now.start == 0)
-	{
-		for (int i = 0; i < PBFIDX_COLUMNS; i++)
-			first = first && record->leaf[i].now.start == 0;
-		if (late && first && record->upper.now.start == 0)
-			plan = pbfidx_plan(&g, range_keys, slab_keys, true);
-		else
-			plan = (PbfidxPlan){pbfidx_leaf_blocks(&g, range_keys, slab_keys, record->upper.now.blocks), 0};
-		if (plan.upper_blocks > 0)
-			make_slab(index, upper_id, plan.upper_blocks, slab_keys);
-		make_slab(index, leaf_id, plan.leaf_blocks, range_keys);
-	}
+	grow(index, leaf, range_keys, column_keys);
 	pbfidx_unlock_growth(index);
-	pfree(record);
 }

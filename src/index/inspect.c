@@ -172,14 +172,15 @@ typedef struct GroupStats
 	double keys;
 	double fpr_sum;   /* over ranges */
 	double ranges;    /* that have bits */
-	double upper_fpr; /* of the region being visited; 1 if it has none */
-	uint32 upper_region;
+	double upper_fpr; /* of the area being visited; 1 if it has none */
+	uint32 upper_slab;
 } GroupStats;
 
 static void
 add_slab(void *arg, Relation index, PbfidxSlabId id, const PbfidxEntry *entry, const PbfidxRegion *region)
 {
 	GroupStats *stats = (GroupStats *) arg + pbfidx_region_of(id) % pbfidx_cache(index)->groups;
+	int column;
 	SlabStats s;
 
 	(void) region;
@@ -192,10 +193,10 @@ add_slab(void *arg, Relation index, PbfidxSlabId id, const PbfidxEntry *entry, c
 	if (id.level == PBFIDX_UPPER)
 	{
 		stats->upper_fpr = s.fpr;
-		stats->upper_region = id.slab;
+		stats->upper_slab = id.slab;
 		return;
 	}
-	if (stats->upper_region != id.slab / PBFIDX_COLUMNS)
+	if (stats->upper_slab != pbfidx_upper_over(pbfidx_cache(index), id.slab, &column).slab)
 		stats->upper_fpr = 1;
 	stats->keys += s.keys * s.columns;
 	stats->fpr_sum += s.fpr * stats->upper_fpr * s.columns;
@@ -265,7 +266,7 @@ pbfidx_stats(PG_FUNCTION_ARGS)
 	for (uint32 g = 0; g < groups; g++)
 	{
 		stats[g].upper_fpr = 1;
-		stats[g].upper_region = PG_UINT32_MAX;
+		stats[g].upper_slab = PG_UINT32_MAX;
 	}
 	visit_slabs(index, heap_blocks, add_slab, stats);
 	for (uint32 g = 0; g < groups; g++)
@@ -380,22 +381,23 @@ pbfidx_check(PG_FUNCTION_ARGS)
 static int64
 resummarize_group(PbfidxRebuild *r, uint32 group, uint64 first_slab, uint64 last_slab)
 {
-	PbfidxRegion *record = palloc(sizeof(PbfidxRegion));
 	int64 rebuilt = 0;
 
 	for (uint64 slab = first_slab; slab <= last_slab; slab++)
 		rebuilt += pbfidx_rebuild_slab(
 		    r, (PbfidxSlabId){PBFIDX_LEAF, pbfidx_leaf_of(r->groups, group, slab * PBFIDX_COLUMNS)});
-	for (uint64 region = first_slab / PBFIDX_COLUMNS; region <= last_slab / PBFIDX_COLUMNS; region++)
+	for (uint64 region = first_slab / PBFIDX_COLUMNS; region <= last_slab / PBFIDX_COLUMNS;)
 	{
-		PbfidxSlabId id = {PBFIDX_UPPER, (uint32) (region * r->groups + group)};
+		PbfidxArea area = pbfidx_area_of(r->group[group].area_regions, (uint32) region);
+		PbfidxSlabId id = pbfidx_upper_of(pbfidx_cache(r->index), area, group);
+		PbfidxEntry upper;
 
 		/* Uppers that are not there are VACUUM's to decide on. */
-		if (pbfidx_read_region(r->index, id.slab, record) &&
-		    (record->upper.now.start != 0 || record->upper.next.start != 0))
+		pbfidx_read_uppers(r->index, &id, 1, &upper);
+		if (upper.now.start != 0 || upper.next.start != 0)
 			rebuilt += pbfidx_rebuild_slab(r, id);
+		region = (uint64) area.first + area.regions;
 	}
-	pfree(record);
 	return rebuilt;
 }
 
@@ -616,6 +618,7 @@ predict(Planned *p)
 	{
 		double keys = samples[g].page_keys * result.pages_per_range, rate;
 
+		p->group[g].area_regions = pbfidx_area_regions_for(&p->group[g], keys);
 		pages +=
 		    ceil(pbfidx_planned_pages(&p->group[g], ceil(heap_blocks / result.pages_per_range), keys,
 		                              samples[g].run_keys * result.pages_per_range * PBFIDX_COLUMNS, &rate));

@@ -12,10 +12,12 @@
  *   columns. Page b of a slab is block b of all these filters, as a bit matrix: PBFIDX_ROWS rows, shared out
  *   evenly among the parts, one bit a column. A key owns one page, and in it one row of each part.
  * - leaf: level 0: a column is a range.
- * - upper: level 1: a column is a leaf slab.
- * - region: the ranges under one upper slab: PBFIDX_COLUMNS leaf slabs of PBFIDX_COLUMNS ranges.
+ * - upper: level 1: a column is one leaf slab, or the same number of consecutive ones as any other column.
+ * - region: the ranges of one record of the directory: PBFIDX_COLUMNS leaf slabs of PBFIDX_COLUMNS ranges.
+ * - area: the regions under one upper slab: one; behind the first 16 areas two, behind 16 of those four, then
+ *   eight. The entry of the upper is in the record of the first one.
  * - group: columns of the index that share slabs: all scalar columns are one group, each multi-key column is
- * a group of its own, with its own rate and shape of matrix. The regions of the groups are interleaved: the
+ *   a group of its own, with its own rate and shape of matrix. The regions of the groups are interleaved: the
  *   directory has region r of the heap for group g as number r * groups + g, and slabs are numbered by that.
  *
  * Every page has a special area that says what it is (PbfidxPageId). Generations are never reused, so that
@@ -29,7 +31,7 @@
 #include "storage/bufpage.h"
 
 #define PBFIDX_MAGIC 0x70626649
-#define PBFIDX_VERSION 2      /* 1: parts of 64 rows, no groups; never released */
+#define PBFIDX_VERSION 3 /* 1: parts of 64 rows, no groups; 2: an upper for each region; never released */
 #define PBFIDX_PAGE_ID 0xFF8B /* last two bytes of every page, for tools that look there */
 
 /* Rows of a slab page, at least: a row has as many bytes as that leaves room for, then there are as many rows
@@ -47,8 +49,8 @@ typedef enum PbfidxLevel
 
 typedef struct PbfidxPageId
 {
-	uint32 slab;       /* leaf: number of the slab; upper, directory: of the region; else 0 */
-	uint32 block;      /* number of the page in its slab */
+	uint32 slab;  /* leaf: number of the slab; upper: of its first region; directory: of the page; else 0 */
+	uint32 block; /* number of the page in its slab */
 	uint32 generation; /* of the slab */
 	uint8 level;       /* PbfidxLevel */
 	uint8 parts;       /* slabs: parts of the matrix */
@@ -92,7 +94,7 @@ StaticAssertDecl(sizeof(PbfidxEntry) == 32, "frozen format");
 /* The directory's record of a region. */
 typedef struct PbfidxRegion
 {
-	PbfidxEntry upper;
+	PbfidxEntry upper; /* of the area that begins here */
 	PbfidxEntry leaf[PBFIDX_COLUMNS];
 } PbfidxRegion;
 
@@ -120,10 +122,15 @@ typedef struct PbfidxGroup
 	float4 bits_per_key;     /* multi-key: in leaf slabs; scalar: 0, by the rate */
 	uint32 column_keys;      /* distinct keys expected in a range */
 	uint32 parts;            /* of its matrices */
-	uint32 reserved;         /* zero */
+	uint32 area_regions;     /* of its widest areas: a power of two */
 } PbfidxGroup;
 
 StaticAssertDecl(sizeof(PbfidxGroup) == 24, "frozen format");
+
+#define PBFIDX_AREAS 16           /* of one width, before that is doubled */
+#define PBFIDX_MAX_AREA_REGIONS 8 /* what an area saves look-ups of one row, it costs those of many */
+
+StaticAssertDecl(PBFIDX_COLUMNS % PBFIDX_MAX_AREA_REGIONS == 0, "no column of an upper is of two regions");
 
 #define PBFIDX_SCALAR_PARTS 8      /* 8 parts of 67 rows: best from 9 bits a key on */
 #define PBFIDX_GROUP_MULTIKEY 0x80 /* in column_group */
@@ -161,6 +168,37 @@ StaticAssertDecl(((uint64) PBFIDX_DIRECT + (uint64) PBFIDX_INDIRECT_PAGES * PBFI
                  "every heap page has a place in the directory, in every group");
 
 #define PBFIDX_METAPAGE 0
+
+/* Regions first..first + regions - 1 of the heap. */
+typedef struct PbfidxArea
+{
+	uint32 first;
+	uint32 regions;
+} PbfidxArea;
+
+/* Area n of the heap. widest: area_regions of the group. */
+static inline PbfidxArea
+pbfidx_area(uint32 widest, uint32 n)
+{
+	PbfidxArea a = {0, 1};
+
+	for (; a.regions < widest && n >= PBFIDX_AREAS; a.regions *= 2, n -= PBFIDX_AREAS)
+		a.first += PBFIDX_AREAS * a.regions;
+	a.first += n * a.regions;
+	return a;
+}
+
+/* The area that has a region of the heap. */
+static inline PbfidxArea
+pbfidx_area_of(uint32 widest, uint32 region)
+{
+	PbfidxArea a = {0, 1};
+
+	for (; a.regions < widest && region - a.first >= PBFIDX_AREAS * a.regions; a.regions *= 2)
+		a.first += PBFIDX_AREAS * a.regions;
+	a.first += (region - a.first) / a.regions * a.regions;
+	return a;
+}
 
 static inline PbfidxPageId *
 pbfidx_page_id(Page page)

@@ -113,30 +113,47 @@ sample_range_keys(PbfidxRebuild *r, uint32 leaf)
 
 /* Pages for a leaf slab; 0: give up. */
 static uint32
-leaf_size(PbfidxRebuild *r, uint32 leaf, const PbfidxRegion *region)
+leaf_size(PbfidxRebuild *r, uint32 leaf)
 {
 	double range_keys = sample_range_keys(r, leaf);
+	PbfidxEntry upper, present;
 
 	if (range_keys < 0)
 		return 0;
-	return pbfidx_leaf_blocks(group_of(r, (PbfidxSlabId){PBFIDX_LEAF, leaf}), range_keys,
-	                          region->upper.column_keys, region->upper.now.blocks);
+	pbfidx_read_entries(r->index, leaf, &upper, &present);
+	return pbfidx_leaf_blocks(group_of(r, (PbfidxSlabId){PBFIDX_LEAF, leaf}), range_keys, upper.column_keys,
+	                          upper.now.blocks);
 }
 
-/* Mean rate of the leaf slabs of a region, for the keys they were made for. */
-static double
-mean_leaf_fpr(const PbfidxGroup *g, const PbfidxRegion *region)
+/* Regions under an upper. */
+static PbfidxArea
+area_under(const PbfidxRebuild *r, PbfidxSlabId upper)
 {
+	return pbfidx_area_of(group_of(r, upper)->area_regions, upper.slab / r->groups);
+}
+
+/* Mean rate of the leaf slabs under an upper, for the keys they were made for. */
+static double
+mean_leaf_fpr(PbfidxRebuild *r, PbfidxSlabId upper)
+{
+	PbfidxRegion *region = palloc(sizeof(PbfidxRegion));
 	double sum = 0;
 	int n = 0;
 
-	for (int i = 0; i < PBFIDX_COLUMNS; i++)
+	for (uint32 i = 0; i < area_under(r, upper).regions; i++)
 	{
-		if (region->leaf[i].now.start == 0)
-			continue;
-		sum += pbfidx_leaf_fpr(g, region->leaf[i].column_keys, region->leaf[i].now.blocks);
-		n++;
+		pbfidx_read_region(r->index, upper.slab + i * r->groups, region);
+		for (int leaf = 0; leaf < PBFIDX_COLUMNS; leaf++)
+		{
+			const PbfidxEntry *entry = &region->leaf[leaf];
+
+			if (entry->now.start == 0)
+				continue;
+			sum += pbfidx_leaf_fpr(group_of(r, upper), entry->column_keys, entry->now.blocks);
+			n++;
+		}
 	}
+	pfree(region);
 	return n > 0 ? sum / n : 1;
 }
 
@@ -152,41 +169,50 @@ collect(PbfidxRebuild *r, PbfidxSlabKeys *keys, uint32 leaf, uint32 blocks)
 	       !keys->too_many;
 }
 
-/* Leaf slabs of the region that the heap reaches. */
+/* Leaf slabs under an upper that the heap reaches. */
 static uint32
-count_slabs(PbfidxRebuild *r, uint32 region)
+count_slabs(PbfidxRebuild *r, PbfidxSlabId upper)
 {
 	BlockNumber heap_blocks = RelationGetNumberOfBlocks(r->heap);
 	uint64 slab_pages = (uint64) PBFIDX_COLUMNS * r->pages_per_range;
-	uint64 first = pbfidx_first_range(r->groups, region * PBFIDX_COLUMNS) * r->pages_per_range;
+	uint64 first = pbfidx_first_range(r->groups, upper.slab * PBFIDX_COLUMNS) * r->pages_per_range;
 
-	return first >= heap_blocks
-	           ? 0
-	           : (uint32) Min((heap_blocks - first + slab_pages - 1) / slab_pages, PBFIDX_COLUMNS);
+	return first >= heap_blocks ? 0
+	                            : (uint32) Min((heap_blocks - first + slab_pages - 1) / slab_pages,
+	                                           (uint64) area_under(r, upper).regions * PBFIDX_COLUMNS);
 }
 
-/*
- * Pages for an upper: from the first leaf slab of the region that has rows. At least what a plan for both
- * levels gives: where leaf slabs came first and are large, they will not stay so.
- */
+/* Pages for an upper over columns like the one whose keys were collected. At least what a plan for both
+ * levels gives: where leaf slabs came first and are large, they will not stay so. */
 static uint32
-upper_size(PbfidxRebuild *r, PbfidxSlabKeys *keys, uint32 number, const PbfidxRegion *region)
+upper_size_for(PbfidxRebuild *r, PbfidxSlabId id, double range_keys, double column_keys)
 {
-	uint32 slabs = count_slabs(r, number);
-	double range_keys, slab_keys;
-	PbfidxPlan plan;
+	const PbfidxGroup *g = group_of(r, id);
+	uint32 width = area_under(r, id).regions;
 
-	for (uint32 i = 0; i < slabs; i++)
+	return Max(pbfidx_plan(g, range_keys, column_keys, width).upper_blocks,
+	           pbfidx_upper_blocks(g, range_keys, column_keys, width, mean_leaf_fpr(r, id)));
+}
+
+/* Pages for an upper, from the first of its columns that has rows; 0: give up, or none has. */
+static uint32
+upper_size(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id)
+{
+	uint32 slabs = count_slabs(r, id), width = area_under(r, id).regions;
+	PbfidxMean range_keys = pbfidx_no_mean(keys->group);
+	PbfidxColumnKeys column;
+	bool rows = false;
+
+	pbfidx_init_column_keys(&column, width);
+	for (uint32 slab = 0; slab < slabs; slab++)
 	{
-		if (!collect(r, keys, number * PBFIDX_COLUMNS + i, 0))
+		if (!collect(r, keys, pbfidx_leaf_under(r->groups, id, slab), 0))
 			return 0;
-		if (keys->ranges == 0)
-			continue;
-		slab_keys = pbfidx_full_slab_keys(keys);
-		range_keys = pbfidx_mean_range_keys(keys);
-		plan = pbfidx_plan(keys->group, range_keys, slab_keys, true);
-		return Max(plan.upper_blocks, pbfidx_upper_blocks(keys->group, range_keys, slab_keys,
-		                                                  mean_leaf_fpr(keys->group, region)));
+		rows = rows || keys->ranges > 0;
+		pbfidx_add_slab_keys(&column, keys);
+		pbfidx_add_to_mean(&range_keys, pbfidx_mean_range_keys(keys));
+		if (rows && (slab % width == width - 1 || slab == slabs - 1))
+			return upper_size_for(r, id, pbfidx_mean(&range_keys), pbfidx_take_column_keys(&column));
 	}
 	return 0;
 }
@@ -246,20 +272,21 @@ fill_leaf(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, PbfidxEntry *
 static const uint8 *
 fill_upper(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, PbfidxEntry *entry)
 {
-	uint32 slabs = count_slabs(r, id.slab);
+	uint32 slabs = count_slabs(r, id), width = area_under(r, id).regions;
 	PbfidxMean m = pbfidx_no_mean(keys->group);
 	uint8 *matrices = pbfidx_new_matrices(entry->next.blocks);
+	PbfidxColumnKeys column;
 
-	for (uint32 column = 0; column < slabs; column++)
+	pbfidx_init_column_keys(&column, width);
+	for (uint32 slab = 0; slab < slabs; slab++)
 	{
-		if (!collect(r, keys, id.slab * PBFIDX_COLUMNS + column, 0))
-		{
-			pfree(matrices);
+		if (!collect(r, keys, pbfidx_leaf_under(r->groups, id, slab), 0))
 			return NULL;
-		}
 		pbfidx_set_column_keys(matrices, entry->next.blocks, (int) keys->group->parts, PBFIDX_UPPER,
-		                       (int) column, keys->slab->keys, keys->slab->n);
-		pbfidx_add_to_mean(&m, pbfidx_full_slab_keys(keys));
+		                       (int) (slab / width), keys->slab->keys, keys->slab->n);
+		pbfidx_add_slab_keys(&column, keys);
+		if (slab % width == width - 1 || slab == slabs - 1)
+			pbfidx_add_to_mean(&m, pbfidx_take_column_keys(&column));
 	}
 	if (m.n > 0)
 		entry->column_keys = (uint32) pbfidx_mean(&m);
@@ -287,8 +314,10 @@ finish(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry *entry, bool done)
 
 /* Reads the slab's entry; false if there is nothing to rebuild. */
 static bool
-read_entry(PbfidxRebuild *r, PbfidxSlabId id, PbfidxRegion *region, PbfidxEntry *entry)
+read_entry(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry *entry)
 {
+	PbfidxRegion *region = palloc(sizeof(PbfidxRegion));
+
 	if (!pbfidx_read_region(r->index, pbfidx_region_of(id), region))
 		return false;
 	*entry = *pbfidx_entry_in(region, id);
@@ -297,14 +326,13 @@ read_entry(PbfidxRebuild *r, PbfidxSlabId id, PbfidxRegion *region, PbfidxEntry 
 
 /* Steps 1 and 2, unless an earlier rebuild left `next` behind; false: no size can be had. */
 static bool
-begin_next(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, const PbfidxRegion *region,
-           PbfidxEntry *entry)
+begin_next(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, PbfidxEntry *entry)
 {
 	uint32 blocks;
 
 	if (entry->next.start != 0)
 		return true;
-	blocks = id.level == PBFIDX_LEAF ? leaf_size(r, id.slab, region) : upper_size(r, keys, id.slab, region);
+	blocks = id.level == PBFIDX_LEAF ? leaf_size(r, id.slab) : upper_size(r, keys, id);
 	if (blocks == 0)
 		return false;
 	publish_next(r, id, entry, blocks);
@@ -313,7 +341,7 @@ begin_next(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, const Pbfidx
 
 /* Steps 1 to 4, in a memory context of their own. */
 static bool
-rebuild(PbfidxRebuild *r, PbfidxSlabId id, const PbfidxRegion *region, PbfidxEntry entry)
+rebuild(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry entry)
 {
 	bool leaf = id.level == PBFIDX_LEAF;
 	PbfidxSlabKeys *keys = pbfidx_new_slab_keys(group_of(r, id), leaf ? PBFIDX_WANT_LEAF : PBFIDX_WANT_SLAB,
@@ -322,7 +350,7 @@ rebuild(PbfidxRebuild *r, PbfidxSlabId id, const PbfidxRegion *region, PbfidxEnt
 	int used;
 
 	r->scan->group = (int) (pbfidx_region_of(id) % r->groups);
-	if (!begin_next(r, keys, id, region, &entry))
+	if (!begin_next(r, keys, id, &entry))
 		return false;
 	matrices = leaf ? fill_leaf(r, keys, id, &entry) : fill_upper(r, keys, id, &entry);
 	if (matrices != NULL)
@@ -339,11 +367,9 @@ pbfidx_rebuild_slab(PbfidxRebuild *r, PbfidxSlabId id)
 	MemoryContext mcxt =
 	    AllocSetContextCreate(CurrentMemoryContext, "pbfidx rebuild", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(mcxt);
-	PbfidxRegion *region = palloc(sizeof(PbfidxRegion));
 	PbfidxEntry entry;
-	bool done = read_entry(r, id, region, &entry) &&
-	            (entry.now.start == 0 || pbfidx_can_free(r->index, entry.now)) &&
-	            rebuild(r, id, region, entry);
+	bool done = read_entry(r, id, &entry) && (entry.now.start == 0 || pbfidx_can_free(r->index, entry.now)) &&
+	            rebuild(r, id, entry);
 
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(mcxt);

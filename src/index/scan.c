@@ -1,21 +1,19 @@
 /*
  * scan.c: which ranges may hold a row that meets all conditions (conditions.h).
  *
- * A range survives if no condition rules it out. For every region, and every group of columns that has
+ * A range survives if no condition rules it out. For every area, and every group of columns that has
  * conditions:
  *
- * 1. Read its record. (After the snapshot was taken, and anew in every call: see src/README.md.)
- * 2. Probe every key in the upper slab, if there is one: a mask of leaf slabs for each key. A slab survives
- * if no condition rules it out.
- * 3. Probe, in each leaf slab that survives, the keys whose mask has it, condition after condition, so that
- * later ones look only at slabs that are left.
+ * 1. Read the entry of its upper. (After the snapshot was taken, and anew in every call: see src/README.md.)
+ * 2. Probe every key in the upper, if there is one: a mask of columns for each key, each column some leaf
+ * slabs. A column survives if no condition rules it out.
+ * 3. Read the records of the regions of which something is left. Probe, in each leaf slab that survives, the
+ * keys whose mask has it, condition after condition, so that later ones look only at slabs that are left.
  * 4. Return the heap pages of the ranges that survive.
  *
- * A probe is one page, and on it one row a part. Pages are pinned and rows prefetched in batches, so that
- * cache misses overlap. Most regions have nothing for a key, so many of them are looked at together (a
- * window): 2 for the first group of all, from their entries of the uppers alone, then the rest for those of
- * which something is left. A page that is not what the record said was recycled since: the region is started
- * again.
+ * A probe is one page, and on it one row a part (probe.h). Most areas have nothing for a key, so many of them
+ * are looked at together (a window): 2 for the first group of all, then the rest for those of which something
+ * is left. A page that is not what the record said was recycled since: the region is started again.
  */
 #include "postgres.h"
 
@@ -31,46 +29,43 @@
 #include "compat.h"
 #include "index/conditions.h"
 #include "index/directory.h"
+#include "index/probe.h"
 #include "index/scan.h"
 #include "index/slab.h"
 
-/* Probes in flight. Each holds a pin; buffers of temporary tables are few. */
-#define BATCH 16
-#define LOCAL_BATCH 8
-
-/* Regions looked at together, while their masks are no more than that. */
+/* Areas looked at together, while their masks are no more than that. */
 #define WINDOW 32
 #define WINDOW_MASKS 4096
+
+/* One of them. */
+typedef struct Area
+{
+	PbfidxArea area;
+	PbfidxEntry upper;
+	PbfidxMask *key_masks; /* for each key the columns of the upper that may have it */
+	bool valid;            /* whether the upper could be read */
+} Area;
 
 typedef struct PbfidxScan
 {
 	PbfidxConditions conditions;
 	bool all_ranges; /* nothing to look for, or an index whose hashes cannot be trusted */
 
-	/* while a window of regions is looked at */
-	PbfidxMask *window_masks; /* for each region nkeys masks: */
-	uint32 window;            /* so many regions at most */
-	PbfidxEntry uppers[WINDOW];
+	/* while a window of areas is looked at */
+	Area areas[WINDOW];
+	PbfidxMask *window_masks; /* for each area nkeys masks */
+	uint32 window;            /* so many areas at most */
 
 	/* while a region is looked at */
+	const Area *area; /* where it is: */
+	uint32 before;    /* leaf slabs of the area that come before those of the region */
 	PbfidxRegion *region;
-	PbfidxMask *key_masks;   /* leaf slabs that may have each key */
+	PbfidxMask *retry_masks; /* as key_masks, of an area by itself */
 	PbfidxMask *range_masks; /* of one leaf slab, ranges that may have each key of a condition */
 	PbfidxMask any[PBFIDX_COLUMNS];
 	PbfidxMask slabs;                  /* that may hold a row */
 	PbfidxMask ranges[PBFIDX_COLUMNS]; /* of these slabs, those that may */
 } PbfidxScan;
-
-/* One page to look at. */
-typedef struct Probe
-{
-	PbfidxSlabId id;
-	PbfidxExtent extent;
-	PbfidxPlace place;
-	PbfidxMask *mask; /* where the result is OR-ed into */
-	bool *valid;      /* turns false if the page is not what it should be */
-	Buffer buffer;
-} Probe;
 
 /* ---- beginning and end ---- */
 
@@ -134,10 +129,9 @@ prepare(PbfidxScan *so, IndexScanDesc scan)
 		widest = Max(widest, set->list[c].n);
 	so->window = (uint32) Max(1, Min(WINDOW, WINDOW_MASKS / nkeys));
 	so->window_masks = MemoryContextAllocHuge(set->mcxt, (Size) so->window * nkeys * sizeof(PbfidxMask));
+	so->retry_masks = MemoryContextAllocHuge(set->mcxt, nkeys * sizeof(PbfidxMask));
 	so->range_masks = MemoryContextAllocHuge(set->mcxt, widest * sizeof(PbfidxMask));
 }
-
-/* ---- probing ---- */
 
 static inline bool
 is_empty_mask(const PbfidxMask *mask)
@@ -147,81 +141,6 @@ is_empty_mask(const PbfidxMask *mask)
 	for (int w = 0; w < (int) PBFIDX_MASK_WORDS; w++)
 		any |= mask->words[w];
 	return any == 0;
-}
-
-/* Looks at n pages. All pins are gone on return. */
-static void
-run_probes(IndexScanDesc scan, Probe *probes, int n, int parts)
-{
-	CHECK_FOR_INTERRUPTS();
-	for (int i = 0; i < n && n > 1 && effective_io_concurrency > 0; i++)
-		PrefetchBuffer(scan->indexRelation, MAIN_FORKNUM, probes[i].extent.start + probes[i].place.block);
-	for (int i = 0; i < n; i++)
-	{
-		probes[i].buffer = ReadBuffer(scan->indexRelation, probes[i].extent.start + probes[i].place.block);
-		pbfidx_prefetch_page(BufferGetPage(probes[i].buffer));
-		pbfidx_prefetch(pbfidx_matrix(BufferGetPage(probes[i].buffer)), &probes[i].place, parts);
-	}
-	for (int i = 0; i < n; i++)
-	{
-		Page page = BufferGetPage(probes[i].buffer);
-		PbfidxMask mask;
-
-		LockBuffer(probes[i].buffer, BUFFER_LOCK_SHARE);
-		pbf_test_for_old_snapshot(scan->xs_snapshot, scan->indexRelation, page);
-		if (pbfidx_is_slab_page(page, probes[i].id, probes[i].extent, probes[i].place.block))
-		{
-			pbfidx_probe(pbfidx_matrix(page), &probes[i].place, parts, &mask);
-			pbfidx_mask_or(probes[i].mask, &mask);
-		}
-		else
-			*probes[i].valid = false;
-		UnlockReleaseBuffer(probes[i].buffer);
-	}
-}
-
-/* A queue of probes, run when it is full. */
-typedef struct Queue
-{
-	IndexScanDesc scan;
-	Probe probes[BATCH];
-	int n;
-	int room;
-	int parts;   /* of the matrices of the group */
-	bool *valid; /* of what is enqueued at the moment */
-} Queue;
-
-static void
-init_queue(Queue *q, IndexScanDesc scan, int group)
-{
-	Relation index = scan->indexRelation;
-
-	q->scan = scan;
-	q->n = 0;
-	q->room = RELATION_IS_LOCAL(index) ? LOCAL_BATCH : BATCH;
-	q->parts = (int) pbfidx_cache(index)->group[group].parts;
-}
-
-static void
-flush_queue(Queue *q)
-{
-	if (q->n > 0)
-		run_probes(q->scan, q->probes, q->n, q->parts);
-	q->n = 0;
-}
-
-static void
-enqueue(Queue *q, PbfidxSlabId id, PbfidxExtent extent, uint64 key, PbfidxMask *mask)
-{
-	Probe *p = &q->probes[q->n++];
-
-	p->id = id;
-	p->extent = extent;
-	p->mask = mask;
-	p->valid = q->valid;
-	pbfidx_locate(key, id.level, extent.blocks, q->parts, &p->place);
-	if (q->n == q->room)
-		flush_queue(q);
 }
 
 /* ---- regions ---- */
@@ -245,36 +164,67 @@ typedef struct GroupConditions
 	int end;
 } GroupConditions;
 
-/* Has the keys of the group looked for in the region's upper; their masks will be in so->key_masks. */
+/* Has the keys of the group looked for in the upper of an area, of which the entry has been read. */
 static void
-enqueue_upper(PbfidxScan *so, Queue *q, uint32 region, PbfidxExtent upper, GroupConditions g)
+enqueue_upper(PbfidxScan *so, PbfidxProbes *q, PbfidxSlabId id, Area *a, GroupConditions g)
 {
-	PbfidxSlabId id = {PBFIDX_UPPER, region};
-
 	for (int c = g.first; c < g.end; c++)
 	{
-		for (int key = so->conditions.list[c].first;
-		     key < so->conditions.list[c].first + so->conditions.list[c].n; key++)
+		const PbfidxCondition *condition = &so->conditions.list[c];
+
+		for (int key = condition->first; key < condition->first + condition->n; key++)
 		{
-			if (upper.start == 0)
-				pbfidx_mask_fill(&so->key_masks[key]);
+			if (a->upper.now.start == 0)
+				pbfidx_mask_fill(&a->key_masks[key]);
 			else
 			{
-				memset(&so->key_masks[key], 0, sizeof(PbfidxMask));
+				memset(&a->key_masks[key], 0, sizeof(PbfidxMask));
 				if (so->conditions.probed[key])
-					enqueue(q, id, upper, so->conditions.keys[key], &so->key_masks[key]);
+					pbfidx_add_probe(q, id, a->upper.now, so->conditions.keys[key], &a->key_masks[key]);
 			}
 		}
 	}
 }
 
-/* Rules out leaf slabs by what the upper said, if there is one. */
+/* Columns of the area's upper that it leaves; all, if there is none or it could not be read. */
 static void
-apply_upper(PbfidxScan *so, PbfidxExtent upper, GroupConditions g)
+apply_upper(PbfidxScan *so, const Area *a, GroupConditions g, PbfidxMask *columns)
 {
-	for (int c = g.first; c < g.end && upper.start != 0; c++)
+	pbfidx_mask_fill(columns);
+	for (int c = g.first; c < g.end && a->valid && a->upper.now.start != 0; c++)
 		pbfidx_apply_condition(&so->conditions, &so->conditions.list[c],
-		                       &so->key_masks[so->conditions.list[c].first], &so->slabs);
+		                       &a->key_masks[so->conditions.list[c].first], columns);
+}
+
+/* From here on the region is looked at, the number `n` of the area. */
+static void
+enter_region(PbfidxScan *so, const Area *a, uint32 n)
+{
+	so->area = a;
+	so->before = n * PBFIDX_COLUMNS;
+}
+
+/* The column of the area's upper that has leaf slab s of the region. */
+static inline int
+upper_column(const PbfidxScan *so, int s)
+{
+	return (int) ((so->before + (uint32) s) / so->area->area.regions);
+}
+
+/* Rules out leaf slabs of the region that are in none of these columns. */
+static void
+keep_columns(const PbfidxScan *so, const PbfidxMask *columns, PbfidxMask *slabs)
+{
+	int width = (int) so->area->area.regions;
+	int first = (int) so->before / width, end = first + PBFIDX_COLUMNS / width;
+	PbfidxMask kept = {{0}};
+
+	for (int c = first - 1; (c = pbfidx_mask_next(columns, c + 1)) >= 0 && c < end;)
+	{
+		for (int s = (c - first) * width; s < (c - first + 1) * width; s++)
+			pbfidx_mask_add(&kept, s);
+	}
+	pbfidx_mask_and(slabs, &kept);
 }
 
 static void
@@ -287,7 +237,7 @@ drop_empty_slab(PbfidxMask *slabs, const PbfidxMask *ranges, int s)
 /* Probes the keys of a condition in one leaf slab, as far as the upper left them; the results are OR-ed into
  * masks, `step` of them apart. */
 static void
-probe_condition(PbfidxScan *so, Queue *q, const PbfidxCondition *c, PbfidxSlabId id, PbfidxMask *masks,
+probe_condition(PbfidxScan *so, PbfidxProbes *q, const PbfidxCondition *c, PbfidxSlabId id, PbfidxMask *masks,
                 int step)
 {
 	int s = (int) (id.slab % PBFIDX_COLUMNS);
@@ -296,15 +246,15 @@ probe_condition(PbfidxScan *so, Queue *q, const PbfidxCondition *c, PbfidxSlabId
 	{
 		int key = c->first + i;
 
-		if (so->conditions.probed[key] && pbfidx_mask_test(&so->key_masks[key], s))
-			enqueue(q, id, so->region->leaf[s].now, so->conditions.keys[key], &masks[i * step]);
+		if (so->conditions.probed[key] && pbfidx_mask_test(&so->area->key_masks[key], upper_column(so, s)))
+			pbfidx_add_probe(q, id, so->region->leaf[s].now, so->conditions.keys[key], &masks[i * step]);
 	}
 }
 
 /* A condition without queries: the probes of all slabs together. */
 static void
-apply_any_to_leaves(PbfidxScan *so, Queue *q, uint32 region, const PbfidxCondition *c, PbfidxMask *slabs,
-                    PbfidxMask *ranges)
+apply_any_to_leaves(PbfidxScan *so, PbfidxProbes *q, uint32 region, const PbfidxCondition *c,
+                    PbfidxMask *slabs, PbfidxMask *ranges)
 {
 	PbfidxMask *any = so->any;
 
@@ -313,7 +263,7 @@ apply_any_to_leaves(PbfidxScan *so, Queue *q, uint32 region, const PbfidxConditi
 		memset(&any[s], 0, sizeof(PbfidxMask));
 		probe_condition(so, q, c, (PbfidxSlabId){PBFIDX_LEAF, region * PBFIDX_COLUMNS + s}, &any[s], 0);
 	}
-	flush_queue(q);
+	pbfidx_flush_probes(q);
 	for (int s = -1; *q->valid && (s = pbfidx_mask_next(slabs, s + 1)) >= 0;)
 	{
 		pbfidx_mask_and(&ranges[s], &any[s]);
@@ -323,15 +273,15 @@ apply_any_to_leaves(PbfidxScan *so, Queue *q, uint32 region, const PbfidxConditi
 
 /* A condition with queries: slab by slab, with a mask for each key. */
 static void
-apply_queries_to_leaves(PbfidxScan *so, Queue *q, uint32 region, const PbfidxCondition *c, PbfidxMask *slabs,
-                        PbfidxMask *ranges)
+apply_queries_to_leaves(PbfidxScan *so, PbfidxProbes *q, uint32 region, const PbfidxCondition *c,
+                        PbfidxMask *slabs, PbfidxMask *ranges)
 {
 	for (int s = -1; (s = pbfidx_mask_next(slabs, s + 1)) >= 0;)
 	{
 		memset(so->range_masks, 0, c->n * sizeof(PbfidxMask));
 		probe_condition(so, q, c, (PbfidxSlabId){PBFIDX_LEAF, region * PBFIDX_COLUMNS + s}, so->range_masks,
 		                1);
-		flush_queue(q);
+		pbfidx_flush_probes(q);
 		if (!*q->valid)
 			return;
 		pbfidx_apply_condition(&so->conditions, c, so->range_masks, &ranges[s]);
@@ -341,7 +291,7 @@ apply_queries_to_leaves(PbfidxScan *so, Queue *q, uint32 region, const PbfidxCon
 
 /* Of the leaf slabs in so->slabs, ranges that may hold a row; slabs without any leave the mask. */
 static void
-probe_leaves(PbfidxScan *so, Queue *q, uint32 region, GroupConditions g)
+probe_leaves(PbfidxScan *so, PbfidxProbes *q, uint32 region, GroupConditions g)
 {
 	keep_existing(so->region, &so->slabs);
 	for (int c = g.first; c < g.end && *q->valid && !is_empty_mask(&so->slabs); c++)
@@ -368,36 +318,47 @@ add_range(TIDBitmap *tbm, uint64 range, uint32 pages_per_range, BlockNumber heap
 }
 
 /*
- * What one group leaves of the slabs and ranges of a region; retried until the record and the pages agree.
- * What a failed attempt ruled out stays ruled out: a condition is applied only if all its pages were valid.
+ * What one group leaves of the slabs and ranges of region n of an area; retried until the entries and the
+ * pages agree. What a failed attempt ruled out stays ruled out: a condition is applied only if all its pages
+ * were valid.
  */
 static void
-probe_group(PbfidxScan *so, IndexScanDesc scan, uint32 region, GroupConditions g)
+probe_group(PbfidxScan *so, IndexScanDesc scan, uint32 number, GroupConditions g)
 {
 	Relation index = scan->indexRelation;
+	const PbfidxCache *cache = pbfidx_cache(index);
+	uint32 region = number * cache->groups + (uint32) g.group;
+	Area a = {.area = pbfidx_area_over(cache, region), .key_masks = so->retry_masks};
+	PbfidxSlabId upper_id = pbfidx_upper_of(cache, a.area, (uint32) g.group);
 	PbfidxRegion *seen = NULL;
-	bool valid;
-	Queue q;
+	PbfidxEntry seen_upper;
+	PbfidxProbes q;
 
-	init_queue(&q, scan, g.group);
-	q.valid = &valid;
+	pbfidx_init_probes(&q, scan, g.group);
+	q.valid = &a.valid;
+	enter_region(so, &a, number - a.area.first);
 	for (;;)
 	{
+		PbfidxMask columns;
+
+		pbfidx_read_uppers(index, &upper_id, 1, &a.upper);
 		pbfidx_read_region(index, region, so->region);
-		if (seen != NULL && memcmp(seen, so->region, sizeof(PbfidxRegion)) == 0)
+		if (seen != NULL && memcmp(seen, so->region, sizeof(PbfidxRegion)) == 0 &&
+		    memcmp(&seen_upper, &a.upper, sizeof(PbfidxEntry)) == 0)
 			pbfidx_corrupted(index, "A page is not what the directory says");
-		valid = true;
-		enqueue_upper(so, &q, region, so->region->upper.now, g);
-		flush_queue(&q);
-		if (valid)
-			apply_upper(so, so->region->upper.now, g);
-		if (valid)
+		a.valid = true;
+		enqueue_upper(so, &q, upper_id, &a, g);
+		pbfidx_flush_probes(&q);
+		apply_upper(so, &a, g, &columns);
+		keep_columns(so, &columns, &so->slabs);
+		if (a.valid)
 			probe_leaves(so, &q, region, g);
-		if (valid)
+		if (a.valid)
 			break;
 		if (seen == NULL)
 			seen = palloc(sizeof(PbfidxRegion));
 		*seen = *so->region;
+		seen_upper = a.upper;
 	}
 	if (seen != NULL)
 		pfree(seen);
@@ -420,30 +381,29 @@ static bool
 probe_first_group(PbfidxScan *so, IndexScanDesc scan, uint32 region, GroupConditions g)
 {
 	bool valid = true;
-	Queue q;
+	PbfidxProbes q;
 
-	init_queue(&q, scan, g.group);
+	pbfidx_init_probes(&q, scan, g.group);
 	q.valid = &valid;
 	pbfidx_read_region(scan->indexRelation, region, so->region);
 	probe_leaves(so, &q, region, g);
 	return valid;
 }
 
-/* The ranges of a region of the heap; so->slabs: what the upper of the first group left, if it was valid. */
+/* The ranges of a region of the heap in the window, of which so->slabs are left. */
 static void
-finish_region(PbfidxScan *so, IndexScanDesc scan, uint32 number, GroupConditions g, bool valid)
+finish_region(PbfidxScan *so, IndexScanDesc scan, uint32 number, GroupConditions g)
 {
 	uint32 groups = pbfidx_cache(scan->indexRelation)->groups;
-	uint32 region = number * groups + (uint32) g.group;
 
 	for (int s = -1; (s = pbfidx_mask_next(&so->slabs, s + 1)) >= 0;)
 		pbfidx_mask_fill(&so->ranges[s]);
-	if (!valid || !probe_first_group(so, scan, region, g))
-		probe_group(so, scan, region, g);
+	if (!so->area->valid || !probe_first_group(so, scan, number * groups + (uint32) g.group, g))
+		probe_group(so, scan, number, g);
 	while (g.end < so->conditions.n && !is_empty_mask(&so->slabs))
 	{
 		g = group_conditions(so, g.end);
-		probe_group(so, scan, number * groups + (uint32) g.group, g);
+		probe_group(so, scan, number, g);
 	}
 }
 
@@ -473,53 +433,57 @@ add_ranges(PbfidxScan *so, TIDBitmap *tbm, uint32 region, uint32 pages_per_range
 	return pages;
 }
 
-/* The masks of region i of the window. */
+/* Looks for the keys of a group in the uppers of n areas. */
 static void
-use_masks(PbfidxScan *so, uint32 i)
+probe_uppers(PbfidxScan *so, IndexScanDesc scan, uint32 n, GroupConditions g)
 {
-	so->key_masks = so->window_masks + (Size) i * so->conditions.nkeys;
-}
+	PbfidxSlabId ids[WINDOW];
+	PbfidxEntry entries[WINDOW];
+	PbfidxProbes q;
 
-/* Looks for the keys of a group in the uppers of n regions; valid: whether each could be read. */
-static void
-probe_uppers(PbfidxScan *so, IndexScanDesc scan, uint32 first, uint32 n, GroupConditions g, bool *valid)
-{
-	uint32 groups = pbfidx_cache(scan->indexRelation)->groups;
-	Queue q;
-
-	init_queue(&q, scan, g.group);
-	pbfidx_read_uppers(scan->indexRelation, first * groups + (uint32) g.group, groups, n, so->uppers);
+	pbfidx_init_probes(&q, scan, g.group);
+	for (uint32 i = 0; i < n; i++)
+		ids[i] = pbfidx_upper_of(pbfidx_cache(scan->indexRelation), so->areas[i].area, (uint32) g.group);
+	pbfidx_read_uppers(scan->indexRelation, ids, n, entries);
 	for (uint32 i = 0; i < n; i++)
 	{
-		valid[i] = true;
-		q.valid = &valid[i];
-		use_masks(so, i);
-		enqueue_upper(so, &q, (first + i) * groups + (uint32) g.group, so->uppers[i].now, g);
+		Area *a = &so->areas[i];
+
+		a->upper = entries[i];
+		a->key_masks = so->window_masks + (Size) i * so->conditions.nkeys;
+		a->valid = true;
+		q.valid = &a->valid;
+		enqueue_upper(so, &q, ids[i], a, g);
 	}
-	flush_queue(&q);
+	pbfidx_flush_probes(&q);
 }
 
-/* n regions of the heap. */
+/* The areas of a window, as far as the heap goes. */
 static int64
-scan_window(PbfidxScan *so, IndexScanDesc scan, TIDBitmap *tbm, uint32 first, uint32 n,
+scan_window(PbfidxScan *so, IndexScanDesc scan, TIDBitmap *tbm, uint32 n, uint32 regions,
             BlockNumber heap_blocks)
 {
 	uint32 pages_per_range = pbfidx_cache(scan->indexRelation)->pages_per_range;
 	GroupConditions g = group_conditions(so, 0);
-	bool valid[WINDOW];
 	int64 pages = 0;
 
-	probe_uppers(so, scan, first, n, g, valid);
-	for (uint32 i = 0; i < n; i++)
+	probe_uppers(so, scan, n, g);
+	for (const Area *a = so->areas; a < so->areas + n; a++)
 	{
-		use_masks(so, i);
-		pbfidx_mask_fill(&so->slabs);
-		if (valid[i])
-			apply_upper(so, so->uppers[i].now, g);
-		if (is_empty_mask(&so->slabs))
-			continue;
-		finish_region(so, scan, first + i, g, valid[i]);
-		pages += add_ranges(so, tbm, first + i, pages_per_range, heap_blocks);
+		PbfidxMask columns;
+
+		apply_upper(so, a, g, &columns);
+		for (uint32 i = 0; i < a->area.regions && a->area.first + i < regions && !is_empty_mask(&columns);
+		     i++)
+		{
+			enter_region(so, a, i);
+			pbfidx_mask_fill(&so->slabs);
+			keep_columns(so, &columns, &so->slabs);
+			if (is_empty_mask(&so->slabs))
+				continue;
+			finish_region(so, scan, a->area.first + i, g);
+			pages += add_ranges(so, tbm, a->area.first + i, pages_per_range, heap_blocks);
+		}
 	}
 	return pages;
 }
@@ -531,10 +495,18 @@ scan_regions(PbfidxScan *so, IndexScanDesc scan, TIDBitmap *tbm)
 	BlockNumber heap_blocks = heap_length(scan->indexRelation);
 	uint64 per_region = (uint64) PBFIDX_COLUMNS * PBFIDX_COLUMNS * pages_per_range;
 	uint32 regions = (uint32) ((heap_blocks + per_region - 1) / per_region);
+	int group = regions > 0 ? so->conditions.list[0].group : 0;
+	uint32 widest = pbfidx_cache(scan->indexRelation)->group[group].area_regions;
 	int64 pages = 0;
 
-	for (uint32 first = 0; first < regions; first += so->window)
-		pages += scan_window(so, scan, tbm, first, Min(so->window, regions - first), heap_blocks);
+	for (uint32 area = 0; pbfidx_area(widest, area).first < regions; area += so->window)
+	{
+		uint32 n = 0;
+
+		for (; n < so->window && pbfidx_area(widest, area + n).first < regions; n++)
+			so->areas[n].area = pbfidx_area(widest, area + n);
+		pages += scan_window(so, scan, tbm, n, regions, heap_blocks);
+	}
 	return pages;
 }
 
@@ -545,6 +517,7 @@ pbfidx_getbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	int64 pages = 0;
 
 	pgstat_count_index_scan(scan->indexRelation);
+	pbfidx_refit_cache(scan->indexRelation);
 	pbf_count_index_search(scan);
 	prepare(so, scan);
 	if (so->conditions.impossible)

@@ -82,9 +82,9 @@ pbfidx_leaf_fpr(const PbfidxGroup *g, double range_keys, double blocks)
 }
 
 static double
-upper_pages(const PbfidxGroup *g, double slab_keys, double leaf_fpr)
+upper_pages(const PbfidxGroup *g, double column_keys, double leaf_fpr)
 {
-	return blocks_for(g, slab_keys, Min(g->false_positive_rate / leaf_fpr, LEVEL_MAX_FPR));
+	return blocks_for(g, column_keys, Min(g->false_positive_rate / leaf_fpr, LEVEL_MAX_FPR));
 }
 
 static PbfidxPlan
@@ -100,7 +100,7 @@ plan_alone(const PbfidxGroup *g, double range_keys)
 
 /* Fewest pages of both levels for the rate. */
 static PbfidxPlan
-plan_by_rate(const PbfidxGroup *g, double range_keys, double slab_keys)
+plan_by_rate(const PbfidxGroup *g, double range_keys, double column_keys, uint32 width)
 {
 	PbfidxPlan best = {0, 0};
 	double best_pages = INFINITY;
@@ -108,8 +108,8 @@ plan_by_rate(const PbfidxGroup *g, double range_keys, double slab_keys)
 	for (uint32 leaf = 1; leaf <= PBFIDX_LEAF_MAX_BLOCKS; leaf++)
 	{
 		double leaf_fpr = pbfidx_leaf_fpr(g, range_keys, leaf);
-		double upper = upper_pages(g, slab_keys, leaf_fpr);
-		double pages = (double) leaf * PBFIDX_COLUMNS + upper;
+		double upper = upper_pages(g, column_keys, leaf_fpr);
+		double pages = (double) leaf * PBFIDX_COLUMNS * width + upper;
 
 		if (pages < best_pages)
 		{
@@ -132,83 +132,109 @@ whole_pages(double pages)
 }
 
 /*
- * The pages are given by the bits; both levels of a region share them. The upper comes first, as it has few
- * keys where rows share them, and saves nearly all probes and false ranges of a key that the leaf slab lacks.
+ * The pages are given by the bits; both levels share them. The upper comes first, as it has few keys where
+ * rows share them, and saves nearly all probes and false ranges of a key that the leaf slab lacks.
  */
 static PbfidxPlan
-plan_by_bits(const PbfidxGroup *g, double range_keys, double slab_keys, bool with_upper)
+plan_by_bits(const PbfidxGroup *g, double range_keys, double column_keys, uint32 width)
 {
-	double pages = range_keys * g->bits_per_key / PBFIDX_ROWS * PBFIDX_COLUMNS;
-	double upper = with_upper ? ceil(slab_keys * MULTIKEY_UPPER_BITS / PBFIDX_ROWS) : 0;
+	double pages = range_keys * g->bits_per_key / PBFIDX_ROWS * PBFIDX_COLUMNS * Max(width, 1);
+	double upper = width > 0 ? ceil(column_keys * MULTIKEY_UPPER_BITS / PBFIDX_ROWS) : 0;
 	double leaf;
 
 	upper = Min(upper, Min(ceil(pages * MULTIKEY_UPPER_SHARE), PBFIDX_UPPER_MAX_BLOCKS));
-	leaf = whole_pages((pages - upper) / PBFIDX_COLUMNS);
+	leaf = whole_pages((pages - upper) / PBFIDX_COLUMNS / Max(width, 1));
 	return (PbfidxPlan){(uint32) Min(Max(1, leaf), PBFIDX_LEAF_MAX_BLOCKS), (uint32) upper};
 }
 
 PbfidxPlan
-pbfidx_plan(const PbfidxGroup *g, double range_keys, double slab_keys, bool with_upper)
+pbfidx_plan(const PbfidxGroup *g, double range_keys, double column_keys, uint32 width)
 {
 	range_keys = Max(range_keys, 1);
-	slab_keys = Max(slab_keys, range_keys);
+	column_keys = Max(column_keys, range_keys);
 	if (g->bits_per_key > 0)
-		return plan_by_bits(g, range_keys, slab_keys, with_upper);
-	return with_upper ? plan_by_rate(g, range_keys, slab_keys) : plan_alone(g, range_keys);
+		return plan_by_bits(g, range_keys, column_keys, width);
+	return width > 0 ? plan_by_rate(g, range_keys, column_keys, width) : plan_alone(g, range_keys);
+}
+
+/*
+ * Keys of a multi-key column are shared by many rows, and each slab that has the key costs as many leaf slabs
+ * as a column has; so their areas are narrow. Others are as wide as leaves an upper room to double.
+ */
+uint32
+pbfidx_area_regions_for(const PbfidxGroup *g, double range_keys)
+{
+	uint32 regions = g->bits_per_key > 0 ? 1 : PBFIDX_MAX_AREA_REGIONS;
+
+	while (regions > 1)
+	{
+		PbfidxPlan plan = pbfidx_plan(g, range_keys, range_keys * PBFIDX_COLUMNS * regions, regions);
+
+		if (plan.upper_blocks > 0 && plan.upper_blocks <= PBFIDX_UPPER_MAX_BLOCKS / 2)
+			break;
+		regions /= 2;
+	}
+	return regions;
 }
 
 uint32
-pbfidx_leaf_blocks(const PbfidxGroup *g, double range_keys, double slab_keys, uint32 upper_blocks)
+pbfidx_leaf_blocks(const PbfidxGroup *g, double range_keys, double column_keys, uint32 upper_blocks)
 {
 	double upper_fpr, leaf_fpr;
 
 	if (g->bits_per_key > 0 || upper_blocks == 0)
-		return pbfidx_plan(g, range_keys, slab_keys, upper_blocks > 0).leaf_blocks;
-	upper_fpr = rate_of(g, Max(slab_keys, 1), upper_blocks);
+		return pbfidx_plan(g, range_keys, column_keys, upper_blocks > 0 ? 1 : 0).leaf_blocks;
+	upper_fpr = rate_of(g, Max(column_keys, 1), upper_blocks);
 	leaf_fpr = Min(g->false_positive_rate / upper_fpr * LEAF_TOLERANCE, LEVEL_MAX_FPR);
 	return (uint32) Min(blocks_for(g, Max(range_keys, 1), leaf_fpr), PBFIDX_LEAF_MAX_BLOCKS);
 }
 
 uint32
-pbfidx_upper_blocks(const PbfidxGroup *g, double range_keys, double slab_keys, double leaf_fpr)
+pbfidx_upper_blocks(const PbfidxGroup *g, double range_keys, double column_keys, uint32 width,
+                    double leaf_fpr)
 {
 	double pages;
 
 	if (g->bits_per_key > 0)
-		return pbfidx_plan(g, range_keys, slab_keys, true).upper_blocks;
-	pages = upper_pages(g, Max(slab_keys, 1), leaf_fpr);
+		return pbfidx_plan(g, range_keys, column_keys, width).upper_blocks;
+	pages = upper_pages(g, Max(column_keys, 1), leaf_fpr);
 	return pages <= PBFIDX_UPPER_MAX_BLOCKS ? (uint32) pages : 0;
 }
 
 static double
-planned_rate(const PbfidxGroup *g, const PbfidxPlan *plan, double range_keys, double slab_keys)
+planned_rate(const PbfidxGroup *g, const PbfidxPlan *plan, double range_keys, double column_keys)
 {
 	double leaf = rate_of(g, range_keys, plan->leaf_blocks);
 
-	return plan->upper_blocks == 0 ? leaf : leaf * rate_of(g, slab_keys, plan->upper_blocks);
+	return plan->upper_blocks == 0 ? leaf : leaf * rate_of(g, column_keys, plan->upper_blocks);
 }
 
-/* As build.c does it: full regions have an upper, a rest of at least half a region too. */
+/* As build.c does it: full areas have an upper, a rest of some leaf slabs too. */
 double
 pbfidx_planned_pages(const PbfidxGroup *g, double ranges, double range_keys, double slab_keys, double *rate)
 {
-	PbfidxPlan whole = pbfidx_plan(g, range_keys, slab_keys, true);
-	PbfidxPlan alone = pbfidx_plan(g, range_keys, slab_keys, false);
 	double slabs = Max(1, ceil(ranges / PBFIDX_COLUMNS));
-	double regions = floor(slabs / PBFIDX_COLUMNS);
-	double rest = slabs - regions * PBFIDX_COLUMNS;
-	double with_upper = regions * PBFIDX_COLUMNS, pages;
+	double pages = Max(slabs / PBFIDX_COLUMNS, 1) / PBFIDX_REGIONS_PER_PAGE, sum = 0, area_rate = 0;
+	uint32 planned_width = PG_UINT32_MAX;
+	PbfidxPlan plan = {0, 0};
+	PbfidxArea area = {0, 1};
 
-	if (rest >= PBFIDX_UPPER_FROM_SLABS)
+	for (uint32 n = 0; (double) area.first * PBFIDX_COLUMNS < slabs; area = pbfidx_area(g->area_regions, ++n))
 	{
-		with_upper = slabs;
-		regions++;
+		double here =
+		    Min(slabs - (double) area.first * PBFIDX_COLUMNS, (double) area.regions * PBFIDX_COLUMNS);
+		uint32 width = here >= pbfidx_upper_from_slabs(area) ? area.regions : 0;
+
+		if (width != planned_width)
+		{
+			plan = pbfidx_plan(g, range_keys, slab_keys * Max(width, 1), width);
+			area_rate = planned_rate(g, &plan, range_keys, slab_keys * Max(width, 1));
+			planned_width = width;
+		}
+		pages += here * plan.leaf_blocks + plan.upper_blocks;
+		sum += here * area_rate;
 	}
-	pages = Max(regions, 1) / PBFIDX_REGIONS_PER_PAGE + with_upper * whole.leaf_blocks +
-	        regions * whole.upper_blocks + (slabs - with_upper) * alone.leaf_blocks;
-	*rate = (with_upper * planned_rate(g, &whole, range_keys, slab_keys) +
-	         (slabs - with_upper) * planned_rate(g, &alone, range_keys, slab_keys)) /
-	        slabs;
+	*rate = sum / slabs;
 	return pages;
 }
 

@@ -14,13 +14,21 @@
 
 #include "index/directory.h"
 
-#define PBFIDX_UPPER_MAX_BLOCKS 8192 /* 64 MB a region: beyond, leaf slabs are probed one by one */
+#define PBFIDX_UPPER_MAX_BLOCKS 8192 /* 64 MB: beyond, leaf slabs are probed one by one */
 #define PBFIDX_LEAF_MAX_BLOCKS 1024
 /* Leaf slabs of a region without upper: 24 bits a key are 9e-5 a range, under one false page in such a table.
  */
 #define PBFIDX_ALONE_MAX_BITS 24.0
-/* An upper has room for a whole region; it is worth its pages from that many leaf slabs on. */
+/* An upper has room for a whole area: where that is one region, it is worth its pages from so many leaf slabs
+ * on. Wider areas are in long heaps, where the pages count less than the leaf slabs to be probed one by one.
+ */
 #define PBFIDX_UPPER_FROM_SLABS (PBFIDX_COLUMNS / 2)
+
+static inline uint32
+pbfidx_upper_from_slabs(PbfidxArea area)
+{
+	return area.regions > 1 ? 1 : PBFIDX_UPPER_FROM_SLABS;
+}
 
 typedef struct PbfidxPlan
 {
@@ -35,18 +43,24 @@ extern PbfidxGroup pbfidx_multikey_group(double bits_per_key);
 /* Heap pages of a range that together have enough keys; page_keys: distinct keys of one page. */
 extern uint32 pbfidx_pages_per_range_for(double page_keys);
 
-/* range_keys, slab_keys: distinct keys in a range and in a leaf slab of full ranges. */
-extern PbfidxPlan pbfidx_plan(const PbfidxGroup *g, double range_keys, double slab_keys, bool with_upper);
+/* Regions of the widest areas of a group of so many distinct keys in a range. */
+extern uint32 pbfidx_area_regions_for(const PbfidxGroup *g, double range_keys);
+
+/* range_keys, column_keys: distinct keys in a range and in a column of the upper, which is `width` leaf slabs
+ * of full ranges. width 0: no upper. */
+extern PbfidxPlan pbfidx_plan(const PbfidxGroup *g, double range_keys, double column_keys, uint32 width);
 
 /* The rate of a range of that many distinct keys in a leaf slab of that many pages, taken alone. */
 extern double pbfidx_leaf_fpr(const PbfidxGroup *g, double range_keys, double blocks);
 /* Where one level is there already, the other one is chosen to suit it: fewest pages of a leaf slab ... */
-extern uint32 pbfidx_leaf_blocks(const PbfidxGroup *g, double range_keys, double slab_keys,
+extern uint32 pbfidx_leaf_blocks(const PbfidxGroup *g, double range_keys, double column_keys,
                                  uint32 upper_blocks);
 /* ... and of an upper over leaf slabs of that mean rate. 0: more than an upper may have. */
-extern uint32 pbfidx_upper_blocks(const PbfidxGroup *g, double range_keys, double slab_keys, double leaf_fpr);
+extern uint32 pbfidx_upper_blocks(const PbfidxGroup *g, double range_keys, double column_keys, uint32 width,
+                                  double leaf_fpr);
 
-/* Pages of all slabs of a group over that many ranges, and the rate of a range they would have. */
+/* Pages of all slabs of a group over that many ranges, and the rate of a range they would have. slab_keys:
+ * distinct keys in a leaf slab. */
 extern double pbfidx_planned_pages(const PbfidxGroup *g, double ranges, double range_keys, double slab_keys,
                                    double *rate);
 

@@ -113,19 +113,17 @@ pbfidx_probe(const uint8 *matrix, const PbfidxPlace *place, int parts, PbfidxMas
 	}
 }
 
+/* One row in four lies on two cache lines. */
 static inline void
 pbfidx_prefetch(const uint8 *matrix, const PbfidxPlace *place, int parts)
 {
 	for (int i = 0; i < parts; i++)
-		__builtin_prefetch(matrix + place->rows[i] * PBFIDX_ROW_BYTES);
-}
+	{
+		const uint8 *row = matrix + place->rows[i] * PBFIDX_ROW_BYTES;
 
-/* What tells which page it is. */
-static inline void
-pbfidx_prefetch_page(const char *page)
-{
-	__builtin_prefetch(page);
-	__builtin_prefetch(page + BLCKSZ - sizeof(PbfidxPageId));
+		__builtin_prefetch(row);
+		__builtin_prefetch(row + PBFIDX_ROW_BYTES - 1);
+	}
 }
 
 static inline bool
@@ -150,6 +148,12 @@ pbfidx_mask_fill(PbfidxMask *mask)
 {
 	memset(mask, 0xff, sizeof(*mask));
 	mask->words[PBFIDX_MASK_WORDS - 1] = PBFIDX_LAST_WORD;
+}
+
+static inline void
+pbfidx_mask_add(PbfidxMask *mask, int column)
+{
+	mask->words[column / 64] |= UINT64CONST(1) << (column % 64);
 }
 
 static inline void

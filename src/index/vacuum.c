@@ -29,78 +29,83 @@
 #define BUDGET_FRACTION 2
 #define BUDGET_REGIONS 4
 
-/* Leaf slabs that the region has. */
-static int
-count_leaves(const PbfidxRegion *region)
+/* Whether there are enough leaf slabs under an upper for it to be worth its pages. */
+static bool
+has_leaves(const PbfidxRebuild *r, PbfidxSlabId upper, PbfidxArea area)
 {
-	int n = 0;
+	PbfidxRegion *region = palloc(sizeof(PbfidxRegion));
+	uint32 n = 0, enough = pbfidx_upper_from_slabs(area);
 
-	for (int i = 0; i < PBFIDX_COLUMNS; i++)
-		n += region->leaf[i].now.start != 0;
-	return n;
+	for (uint32 i = 0; i < area.regions && n < enough; i++)
+	{
+		pbfidx_read_region(r->index, upper.slab + i * r->groups, region);
+		for (int leaf = 0; leaf < PBFIDX_COLUMNS; leaf++)
+			n += region->leaf[leaf].now.start != 0;
+	}
+	pfree(region);
+	return n >= enough;
 }
 
 static bool
-needs_upper(const PbfidxRegion *region)
+needs_upper(const PbfidxRebuild *r, PbfidxSlabId id, PbfidxArea area, const PbfidxEntry *upper)
 {
-	if (region->upper.next.start != 0)
-		return true;
-	return region->upper.now.start == 0 && count_leaves(region) >= PBFIDX_UPPER_FROM_SLABS;
+	return upper->next.start != 0 || (upper->now.start == 0 && has_leaves(r, id, area));
 }
 
 /*
- * A leaf slab from the time when its region had no upper is much larger than it has to be now. Sizes are
+ * A leaf slab from the time when there was no upper is much larger than it has to be now. Sizes are
  * whole pages and keys are counted anew in a rebuild, so half as much again must be no reason to do it once
  * more.
  */
 static bool
-is_oversized(const PbfidxGroup *g, const PbfidxRegion *region, const PbfidxEntry *leaf)
+is_oversized(const PbfidxGroup *g, const PbfidxEntry *upper, const PbfidxEntry *leaf)
 {
 	uint32 needed;
 
-	if (region->upper.now.start == 0 || leaf->now.start == 0 || leaf->column_keys == 0)
+	if (upper->now.start == 0 || leaf->now.start == 0 || leaf->column_keys == 0)
 		return false;
-	needed = pbfidx_leaf_blocks(g, leaf->column_keys, region->upper.column_keys, region->upper.now.blocks);
+	needed = pbfidx_leaf_blocks(g, leaf->column_keys, upper->column_keys, upper->now.blocks);
 	return 2 * (uint64) leaf->now.blocks > 3 * (uint64) needed;
 }
 
 static bool
-needs_rebuild(const PbfidxRebuild *r, const PbfidxRegion *region, PbfidxSlabId leaf)
+needs_rebuild(const PbfidxRebuild *r, const PbfidxEntry *upper, PbfidxSlabId leaf, const PbfidxEntry *entry)
 {
-	const PbfidxEntry *entry = &region->leaf[leaf.slab % PBFIDX_COLUMNS];
-
 	if (entry->next.start != 0)
 		return true;
 	return entry->now.start != 0 &&
-	       (is_oversized(pbfidx_group_of(pbfidx_cache(r->index), leaf), region, entry) ||
+	       (is_oversized(pbfidx_group_of(pbfidx_cache(r->index), leaf), upper, entry) ||
 	        pbfidx_is_overfull(r->index, leaf, entry));
 }
 
+/* The upper of the area is looked at with its first region. */
 static void
 maintain_region(PbfidxRebuild *r, uint32 number, uint64 budget)
 {
 	PbfidxRegion *region = palloc(sizeof(PbfidxRegion));
-	PbfidxSlabId upper = {PBFIDX_UPPER, number};
+	PbfidxArea area = pbfidx_area_over(pbfidx_cache(r->index), number);
+	PbfidxSlabId upper_id = pbfidx_upper_of(pbfidx_cache(r->index), area, number % r->groups);
+	bool first = upper_id.slab == number;
+	PbfidxEntry upper;
 
-	if (pbfidx_read_region(r->index, number, region))
+	pbfidx_read_uppers(r->index, &upper_id, 1, &upper);
+	if (first && needs_upper(r, upper_id, area, &upper))
 	{
-		if (needs_upper(region))
-		{
-			pbfidx_rebuild_slab(r, upper);
-			pbfidx_read_region(r->index, number, region);
-		}
-		for (int i = 0; i < PBFIDX_COLUMNS && r->heap_pages < budget; i++)
-		{
-			PbfidxSlabId leaf = {PBFIDX_LEAF, number * PBFIDX_COLUMNS + i};
-
-			pbf_vacuum_delay_point();
-			if (needs_rebuild(r, region, leaf))
-				pbfidx_rebuild_slab(r, leaf);
-		}
-		if (region->upper.now.start != 0 && r->heap_pages < budget &&
-		    pbfidx_is_overfull(r->index, upper, &region->upper))
-			pbfidx_rebuild_slab(r, upper);
+		pbfidx_rebuild_slab(r, upper_id);
+		pbfidx_read_uppers(r->index, &upper_id, 1, &upper);
 	}
+	pbfidx_read_region(r->index, number, region);
+	for (int i = 0; i < PBFIDX_COLUMNS && r->heap_pages < budget; i++)
+	{
+		PbfidxSlabId leaf = {PBFIDX_LEAF, number * PBFIDX_COLUMNS + i};
+
+		pbf_vacuum_delay_point();
+		if (needs_rebuild(r, &upper, leaf, &region->leaf[i]))
+			pbfidx_rebuild_slab(r, leaf);
+	}
+	if (first && upper.now.start != 0 && r->heap_pages < budget &&
+	    pbfidx_is_overfull(r->index, upper_id, &upper))
+		pbfidx_rebuild_slab(r, upper_id);
 	pfree(region);
 }
 

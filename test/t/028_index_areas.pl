@@ -1,0 +1,165 @@
+# Long tables, where one upper slab stands over 2, 4 and 8 regions. The tables are holes with some rows in them.
+
+use strict;
+use warnings;
+
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+my $segment = 131072;           # pages of a file
+my $region = 120 * 120;         # heap pages, one a range
+my $seed = $ENV{PBF_FUZZ_SEED} || int(rand(2**31));
+my $seconds = $ENV{PBF_CONCURRENCY_SECONDS} || 10;
+srand($seed);
+note("PBF_FUZZ_SEED=$seed");
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', <<'CONF');
+autovacuum = off
+jit = off
+shared_buffers = 64MB
+wal_consistency_checking = all
+max_parallel_maintenance_workers = 2
+min_parallel_table_scan_size = 0
+CONF
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION pbf');
+plan skip_all => 'files have other sizes' if $node->safe_psql('postgres', "SELECT current_setting('segment_size') || current_setting('block_size')") ne '1GB8192';
+
+# Makes the table that long.
+sub lengthen
+{
+	my ($table, $pages) = @_;
+	my $file = $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$table')");
+	for (my $n = 0; $n * $segment < $pages; $n++)
+	{
+		my $name = $n ? "$file.$n" : $file;
+		my $length = $pages - $n * $segment;
+		$length = $segment if $length > $segment;
+		open my $f, '>>', $name or die "$name: $!";
+		truncate($f, $length * 8192) or die "$name: $!" if -s $name < $length * 8192;
+		close $f;
+	}
+	return;
+}
+
+# All rows of the tables, which take long to be read: k is some number i, tags are {i, -(i % 10)}.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE rows (t text, at tid, k int);
+CREATE FUNCTION missing(t text) RETURNS bigint LANGUAGE plpgsql SET enable_seqscan = off SET enable_tidscan = off SET enable_indexscan = off AS $$
+DECLARE
+    r record;
+    n bigint = 0;
+    found bigint;
+BEGIN
+    FOR r IN SELECT at, k FROM rows WHERE rows.t = missing.t LOOP
+        EXECUTE format('SELECT count(*) FROM %I WHERE k = $1 AND ctid = $2', t) USING r.k, r.at INTO found;
+        n = n + 1 - found;
+        EXECUTE format('SELECT count(*) FROM %I WHERE tags @> ARRAY[$1] AND k = $1 AND ctid = $2', t) USING r.k, r.at INTO found;
+        n = n + 1 - found;
+    END LOOP;
+    EXECUTE format('SELECT count(*) FROM %I WHERE tags @> ARRAY[-7]', t) INTO found;
+    RETURN n + abs(found - (SELECT count(*) FROM rows WHERE rows.t = missing.t AND k % 10 = 7));
+END $$;
+SQL
+
+sub insert
+{
+	my ($table, $first, $last) = @_;
+	return "WITH new AS (INSERT INTO $table SELECT i, ARRAY[i, -(i % 10)] FROM generate_series($first, $last) i RETURNING ctid, k) INSERT INTO rows SELECT '$table', ctid, k FROM new;";
+}
+
+sub is_right
+{
+	my ($table, $what, $whole) = @_;
+	is($node->safe_psql('postgres', "SELECT missing('$table')"), 0, "$what: the index finds every row");
+	is($node->safe_psql('postgres', "SELECT pbfidx_check('${table}_i', " . ($whole ? 'true' : 'false') . ')'), '', "$what: check");
+	return;
+}
+
+# First regions of the areas, as the uppers say.
+sub uppers { return $node->safe_psql('postgres', "SELECT string_agg(slab::text, ' ' ORDER BY slab) FROM pbfidx_slabs('$_[0]_i') WHERE level = 1 AND column_group = $_[1]"); }
+
+# ---- growth ----
+
+$node->safe_psql('postgres', 'CREATE TABLE grown (k int, tags int[]); CREATE INDEX grown_i ON grown USING pbfidx (k, tags) WITH (pages_per_range = 1)');
+my $id = 0;
+my $regions = 115;
+my @blocks = (0, map { $_ * $region, $_ * $region - 1, $_ * $region + 1 } 1, 15, 16, 17, 18, 46, 48, 52, 60, 108, 112, 113, 114);
+push @blocks, map { int(rand($regions * $region)) } 1 .. 60;
+for my $block (sort { $a <=> $b } @blocks)
+{
+	lengthen('grown', $block + 1) if $block > 0;
+	# Some rows are new, some have keys that other regions have.
+	$node->safe_psql('postgres', insert('grown', $id + 1, $id + 2) . insert('grown', 1 + $id % 7, 1 + $id % 7));
+	$id += 2;
+}
+is_right('grown', 'grown', 1);
+
+# 16 areas each of 1, 2, 4 regions, then those of 8.
+my %begins = map { $_ => 1 } 0 .. 15, (map { 16 + 2 * $_, 48 + 4 * $_ } 0 .. 15), 112;
+my %seen = map { $_ => 1 } split / /, uppers('grown', 0);
+is(join(' ', grep { !$begins{$_} } sort { $a <=> $b } keys %seen), '', 'uppers stand at the beginnings of areas');
+is(join(' ', map { $seen{$_} // 0 } 1, 15, 16, 17, 18, 46, 48, 52, 60, 108, 112, 113), '1 1 1 0 1 1 1 1 1 1 1 0', 'of wide areas, too');
+is($node->safe_psql('postgres', "SELECT count(*) FROM pbfidx_slabs('grown_i') WHERE level = 1 AND column_group = 1 AND slab IN (17, 113, 114)"),
+	3, 'areas of a multi-key column are narrow');
+
+# ---- rebuild, crash, VACUUM, REINDEX ----
+
+cmp_ok($node->safe_psql('postgres', "SELECT pbfidx_resummarize('grown_i', 17 * $region, 50 * $region)"), '>', 10, 'some slabs are rebuilt');
+is_right('grown', 'rebuilt in part');
+$node->safe_psql('postgres', "SELECT pbfidx_resummarize('grown_i')");
+is_right('grown', 'rebuilt');
+$node->safe_psql('postgres', 'CHECKPOINT');
+$node->safe_psql('postgres', insert('grown', $id + 1, $id + 500) . "SELECT pbfidx_resummarize('grown_i', 100 * $region)");
+$node->stop('immediate');
+$node->start;
+is_right('grown', 'after a crash', 1);
+$node->safe_psql('postgres', "SET enable_seqscan = off; DELETE FROM grown WHERE ctid = ANY (SELECT at FROM rows WHERE t = 'grown' AND k % 3 = 0); DELETE FROM rows WHERE t = 'grown' AND k % 3 = 0; VACUUM (TRUNCATE off) grown");
+is_right('grown', 'after VACUUM');
+for my $workers (0, 2)
+{
+	$node->safe_psql('postgres', "SET max_parallel_maintenance_workers = $workers; SET maintenance_work_mem = '" . ($workers ? 96 : 1) . "MB'; REINDEX INDEX grown_i");
+	is_right('grown', "built with $workers workers", $workers);
+}
+is($node->safe_psql('postgres', "SELECT pbfidx_estimate('grown', '{k,tags}') IS NOT NULL"), 't', 'estimated');
+is($node->safe_psql('postgres', "SELECT upper_slabs || ' ' || (est_false_positive_rate BETWEEN 0 AND 1) FROM pbfidx_stats('grown_i') WHERE column_group = 0"), '49 true', 'statistics');
+
+# ---- concurrency ----
+
+$node->safe_psql('postgres', "CREATE TABLE busy (k int, tags int[]); CREATE INDEX busy_i ON busy USING pbfidx (k, tags) WITH (pages_per_range = 1); CREATE SEQUENCE n START 1");
+lengthen('busy', 17 * $region - 20);
+my $end = time() + $seconds;
+my @clients;
+my $writer = 'INSERT INTO busy SELECT i, ARRAY[i, -(i % 10)] FROM (SELECT nextval(\'n\')::int AS i FROM generate_series(1, 100)) x;';
+for my $script ($writer x 20, $writer x 20, "SELECT pbfidx_resummarize('busy_i', 16 * $region); SELECT pg_sleep(0.05);", "VACUUM busy; SELECT pg_sleep(0.1);", "SELECT pbfidx_check('busy_i');")
+{
+	my $out = '';
+	my $run = { script => $script, out => \$out };
+	$run->{handle} = IPC::Run::start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres') ], '<', \($script . "\n" x 1), '>&', \$out);
+	push @clients, $run;
+}
+my $failed = '';
+while (@clients)
+{
+	my $run = shift @clients;
+	$run->{handle}->finish or $failed .= ${ $run->{out} };
+	next if time() > $end;
+	my $out = '';
+	my $next = { script => $run->{script}, out => \$out };
+	$next->{handle} = IPC::Run::start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres') ], '<', \"$next->{script}\n", '>&', \$out);
+	push @clients, $next;
+}
+is($failed, '', 'writers, rebuilds, VACUUM and checks side by side');
+cmp_ok($node->safe_psql('postgres', "SELECT max((ctid::text::point)[0]) FROM busy"), '>', 17 * $region, 'in a wide area');
+note($node->safe_psql('postgres', 'SELECT count(*) FROM busy') . ' rows, uppers ' . uppers('busy', 0));
+is($node->safe_psql('postgres', "SELECT pbfidx_check('busy_i')"), '', 'check after that');
+is($node->safe_psql('postgres', "SET enable_seqscan = off; SELECT count(*) FROM (SELECT DISTINCT ON (k % 997) k FROM busy ORDER BY k % 997, k DESC) x WHERE NOT EXISTS (SELECT FROM busy b WHERE b.k = x.k)"), 0, 'look-ups after that');
+
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP|inconsistent page|signal 11|signal 6/, 'nothing worse in the log');
+$node->stop('immediate');
+done_testing();
