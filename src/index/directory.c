@@ -426,6 +426,28 @@ read_leaf(Relation index, uint32 leaf, PbfidxEntry *copy)
 	return true;
 }
 
+void
+pbfidx_read_leaves(Relation index, uint32 region, const PbfidxMask *leaves, PbfidxRegion *copy)
+{
+	Buffer buffer = lock_directory(index, region);
+	int tries = 0;
+
+	for (int i = -1; (i = pbfidx_mask_next(leaves, i + 1)) >= 0;)
+	{
+		if (BufferIsValid(buffer))
+			copy->leaf[i] = region_on(BufferGetPage(buffer), region)->leaf[i];
+		else
+			memset(&copy->leaf[i], 0, sizeof(PbfidxEntry));
+	}
+	if (BufferIsValid(buffer))
+		UnlockReleaseBuffer(buffer);
+	for (int i = -1; (i = pbfidx_mask_next(leaves, i + 1)) >= 0;)
+	{
+		while (!is_plausible(index, &copy->leaf[i], 1, &tries))
+			(void) read_leaf(index, region * PBFIDX_COLUMNS + i, &copy->leaf[i]);
+	}
+}
+
 static void
 read_uppers(Relation index, const PbfidxSlabId *uppers, uint32 n, PbfidxEntry *copies)
 {

@@ -14,6 +14,7 @@
 #include "compat.h"
 #include "index/layout.h"
 #include "index/recent.h"
+#include "index/slab.h"
 
 /* What is frozen in the metapage, the directory pages known so far, and the buffers: in rd_amcache. */
 typedef struct PbfidxCache
@@ -121,6 +122,9 @@ extern BlockNumber pbfidx_directory_block(Relation index, uint32 region);
 
 /* The whole record of a region; false (and a zeroed record) if the directory does not reach it yet. */
 extern bool pbfidx_read_region(Relation index, uint32 region, PbfidxRegion *copy);
+/* Of a region's record the leaves in the mask, the rest is undefined; none of them has a slab if the
+ * directory does not reach it yet. */
+extern void pbfidx_read_leaves(Relation index, uint32 region, const PbfidxMask *leaves, PbfidxRegion *copy);
 /* The entries of n uppers, each read by itself; zeroed where the directory does not reach yet. */
 extern void pbfidx_read_uppers(Relation index, const PbfidxSlabId *uppers, uint32 n, PbfidxEntry *copies);
 /* A leaf slab's entry and that of the upper over it; false if the directory does not reach the leaf yet. */

@@ -14,8 +14,8 @@
  * - leaf: level 0: a column is a range.
  * - upper: level 1: a column is one leaf slab, or the same number of consecutive ones as any other column.
  * - region: the ranges of one record of the directory: PBFIDX_COLUMNS leaf slabs of PBFIDX_COLUMNS ranges.
- * - area: the regions under one upper slab: one; behind the first 16 areas two, behind 16 of those four, then
- *   eight. The entry of the upper is in the record of the first one.
+ * - area: the regions under one upper slab: one; behind the first 16 areas two, behind 8 of those four,
+ * behind 8 of those eight. The entry of the upper is in the record of the first one.
  * - group: columns of the index that share slabs: all scalar columns are one group, each multi-key column is
  *   a group of its own, with its own rate and shape of matrix. The regions of the groups are interleaved: the
  *   directory has region r of the heap for group g as number r * groups + g, and slabs are numbered by that.
@@ -127,7 +127,8 @@ typedef struct PbfidxGroup
 
 StaticAssertDecl(sizeof(PbfidxGroup) == 24, "frozen format");
 
-#define PBFIDX_AREAS 16           /* of one width, before that is doubled */
+#define PBFIDX_SINGLE_AREAS 16    /* of one region */
+#define PBFIDX_AREAS 8            /* of any other width, before that is doubled */
 #define PBFIDX_MAX_AREA_REGIONS 8 /* what an area saves look-ups of one row, it costs those of many */
 
 StaticAssertDecl(PBFIDX_COLUMNS % PBFIDX_MAX_AREA_REGIONS == 0, "no column of an upper is of two regions");
@@ -176,14 +177,24 @@ typedef struct PbfidxArea
 	uint32 regions;
 } PbfidxArea;
 
+/* Areas of a width, which is not the last one. */
+static inline uint32
+pbfidx_areas(uint32 regions)
+{
+	return regions == 1 ? PBFIDX_SINGLE_AREAS : PBFIDX_AREAS;
+}
+
 /* Area n of the heap. widest: area_regions of the group. */
 static inline PbfidxArea
 pbfidx_area(uint32 widest, uint32 n)
 {
 	PbfidxArea a = {0, 1};
 
-	for (; a.regions < widest && n >= PBFIDX_AREAS; a.regions *= 2, n -= PBFIDX_AREAS)
-		a.first += PBFIDX_AREAS * a.regions;
+	for (; a.regions < widest && n >= pbfidx_areas(a.regions); a.regions *= 2)
+	{
+		n -= pbfidx_areas(a.regions);
+		a.first += pbfidx_areas(a.regions) * a.regions;
+	}
 	a.first += n * a.regions;
 	return a;
 }
@@ -194,8 +205,8 @@ pbfidx_area_of(uint32 widest, uint32 region)
 {
 	PbfidxArea a = {0, 1};
 
-	for (; a.regions < widest && region - a.first >= PBFIDX_AREAS * a.regions; a.regions *= 2)
-		a.first += PBFIDX_AREAS * a.regions;
+	for (; a.regions < widest && region - a.first >= pbfidx_areas(a.regions) * a.regions; a.regions *= 2)
+		a.first += pbfidx_areas(a.regions) * a.regions;
 	a.first += (region - a.first) / a.regions * a.regions;
 	return a;
 }

@@ -385,7 +385,7 @@ probe_first_group(PbfidxScan *so, IndexScanDesc scan, uint32 region, GroupCondit
 
 	pbfidx_init_probes(&q, scan, g.group);
 	q.valid = &valid;
-	pbfidx_read_region(scan->indexRelation, region, so->region);
+	pbfidx_read_leaves(scan->indexRelation, region, &so->slabs, so->region);
 	probe_leaves(so, &q, region, g);
 	return valid;
 }

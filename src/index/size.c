@@ -15,9 +15,10 @@
 #include "index/slab.h"
 
 #define SATURATED_FPR 0.5
-/* For a rate of some percent, which leaves a few leaf slabs of a region to be probed in vain; and at most so
- * much of all pages, where hardly any key is shared. */
-#define MULTIKEY_UPPER_BITS 7.0
+/* For a rate of about a tenth: more of them help keys that few leaf slabs have, and leave fewer to the leaf
+ * slabs, which count for keys that many have. And at most so much of all pages, where hardly any key is
+ * shared. */
+#define MULTIKEY_UPPER_BITS 5.0
 #define MULTIKEY_UPPER_SHARE 0.5
 
 static double
