@@ -69,7 +69,10 @@ for my $case ([ 'one', 'pages_per_range = 1' ], [ 'many', 'pages_per_range = 100
 	$node->start;
 	is(found($table, 1 .. $id), $all, "$table: all rows are there after a crash");
 	is($node->safe_psql('postgres', "SELECT pbfidx_check('${table}_i', false)"), '', "$table: structure after a crash");
+	# With data checksums (default from 18 on) reading logged its pages. Replayed without the table's files, that would make the
+	# server write them anew, 32 TB of zeroes.
 	$node->safe_psql('postgres', "DROP TABLE $table");
+	$node->safe_psql('postgres', 'CHECKPOINT');
 }
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|inconsistent page|signal 11|signal 6/, 'nothing worse in the log');
 
