@@ -226,7 +226,7 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	*selectivity = Min(1, fetched / tuples);
 	*correlation = 0;
 
-	probes = search.keys * count_probes(&shape, slabs, rows);
+	probes = search.keys * count_probes(&shape, slabs, rows / Max(1, search.keys));
 	get_tablespace_page_costs(info->reltablespace, &random_cost, NULL);
 	*pages = index_pages_fetched(probes * loop_count, info->pages, info->pages, root) / loop_count;
 	*startup_cost = 0;

@@ -239,6 +239,17 @@ pbfidx_read_meta(Relation index, PbfidxMeta *copy)
 	UnlockReleaseBuffer(buffer);
 }
 
+/* Room for so many buffers. */
+static PbfidxCache *
+new_cache(Relation index, uint32 buffers)
+{
+	PbfidxCache *cache =
+	    MemoryContextAllocZero(index->rd_indexcxt, sizeof(PbfidxCache) + buffers * sizeof(Buffer));
+
+	cache->recent.mask = buffers - 1;
+	return cache;
+}
+
 static PbfidxCache *
 fill_cache(Relation index)
 {
@@ -247,12 +258,7 @@ fill_cache(Relation index)
 	PbfidxCache *cache = index->rd_amcache;
 
 	if (cache == NULL)
-	{
-		uint32 buffers = pbfidx_recent_size(meta->hwm);
-
-		cache = MemoryContextAllocZero(index->rd_indexcxt, sizeof(PbfidxCache) + buffers * sizeof(Buffer));
-		cache->recent.mask = buffers - 1;
-	}
+		cache = new_cache(index, pbfidx_recent_size(0)); /* scans make room for more */
 	cache->pages_per_range = meta->pages_per_range;
 	cache->flags = meta->flags;
 	cache->server_major = meta->server_major;
@@ -282,12 +288,16 @@ pbfidx_cached_buffers(Relation index)
 void
 pbfidx_refit_cache(Relation index)
 {
-	const PbfidxCache *cache = pbfidx_cache(index);
+	const PbfidxCache *old = pbfidx_cache(index);
+	uint32 buffers = pbfidx_recent_size(old->hwm);
+	PbfidxCache *cache;
 
-	if (pbfidx_recent_size(cache->hwm) <= cache->recent.mask + 1)
+	if (buffers <= old->recent.mask + 1)
 		return;
+	cache = new_cache(index, buffers);
+	memcpy(cache, old, offsetof(PbfidxCache, recent));
 	pfree(index->rd_amcache);
-	index->rd_amcache = NULL;
+	index->rd_amcache = cache;
 }
 
 /* ---- finding regions ---- */

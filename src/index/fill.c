@@ -145,8 +145,7 @@ void
 pbfidx_add_slab_keys(PbfidxColumnKeys *c, const PbfidxSlabKeys *s)
 {
 	c->ranges += s->ranges;
-	if (c->sample == NULL)
-		c->exact = pbfidx_full_slab_keys(s);
+	c->one_slab = Max(c->one_slab, pbfidx_full_slab_keys(s));
 	for (uint32 i = 0; i < s->slab->n && c->sample != NULL; i++)
 	{
 		/* By its high bits: the low ones choose the slot in the set. */
@@ -158,14 +157,14 @@ pbfidx_add_slab_keys(PbfidxColumnKeys *c, const PbfidxSlabKeys *s)
 double
 pbfidx_take_column_keys(PbfidxColumnKeys *c)
 {
-	double keys = c->exact;
+	double keys = c->one_slab;
 
 	if (c->sample != NULL && c->ranges > 0)
-		keys = (double) c->sample->n * SAMPLED * c->width * PBFIDX_COLUMNS / c->ranges;
+		keys = Max(keys, (double) c->sample->n * SAMPLED * c->width * PBFIDX_COLUMNS / c->ranges);
 	if (c->sample != NULL)
 		pbfidx_clear_keyset(c->sample);
 	c->ranges = 0;
-	c->exact = 0;
+	c->one_slab = 0;
 	return keys;
 }
 

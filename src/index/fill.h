@@ -104,7 +104,7 @@ typedef struct PbfidxColumnKeys
 {
 	uint32 width;
 	int ranges;           /* seen so far */
-	double exact;         /* of one leaf slab, as if it were full */
+	double one_slab;      /* most of one leaf slab, as if it were full */
 	PbfidxKeySet *sample; /* of several */
 } PbfidxColumnKeys;
 

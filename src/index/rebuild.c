@@ -59,12 +59,15 @@ pbfidx_is_overfull(Relation index, PbfidxSlabId id, const PbfidxEntry *entry)
 	Buffer buffer = pbfidx_lock_slab_page(index, id, entry->now, 0, BUFFER_LOCK_SHARE, NULL);
 	int parts = (int) pbfidx_group_of(pbfidx_cache(index), id)->parts;
 	double cells = pbfidx_part_rows(parts);
-	/* One that was made empty is measured by the keys it was made for. */
-	double built = entry->built_fill > 0 ? entry->built_fill
-	                                     : -expm1(-(double) entry->column_keys / (entry->now.blocks * cells));
+	/* One that was made empty is measured by the keys it was made for; so is an upper that was made when its
+	 * columns had only begun. */
+	double planned = -expm1(-(double) entry->column_keys / (entry->now.blocks * cells));
+	double built = entry->built_fill > 0 ? entry->built_fill : planned;
 	double fill;
 	int used;
 
+	if (id.level == PBFIDX_UPPER)
+		built = Max(built, planned);
 	if (!BufferIsValid(buffer))
 		return false;
 	fill = pbfidx_page_fill(pbfidx_matrix(BufferGetPage(buffer)), parts, &used);

@@ -16,7 +16,7 @@
 
 /* ReadRecentBuffer does not count as a use where the server looks for a buffer to replace: every so many
  * reads one takes the ordinary way, so that pages in use are seen to be. */
-#define ORDINARY_READ_EVERY 8
+#define ORDINARY_READ_EVERY 31 /* no divisor of what look-ups read */
 
 uint32
 pbfidx_recent_size(BlockNumber blocks)

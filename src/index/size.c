@@ -99,6 +99,14 @@ plan_alone(const PbfidxGroup *g, double range_keys)
 	return plan;
 }
 
+/* Where the upper that the rate takes would be too large. The width of areas was chosen for fewer keys, then;
+ * without any upper all leaf slabs of a wide one would have to be probed. */
+static bool
+is_largest_upper_useful(const PbfidxGroup *g, double column_keys, uint32 width)
+{
+	return width > 1 && rate_of(g, column_keys, PBFIDX_UPPER_MAX_BLOCKS) < LEVEL_MAX_FPR;
+}
+
 /* Fewest pages of both levels for the rate. */
 static PbfidxPlan
 plan_by_rate(const PbfidxGroup *g, double range_keys, double column_keys, uint32 width)
@@ -120,7 +128,12 @@ plan_by_rate(const PbfidxGroup *g, double range_keys, double column_keys, uint32
 		else if (leaf > 2 * best.leaf_blocks || leaf_fpr < g->false_positive_rate)
 			break;
 	}
-	return best.upper_blocks <= PBFIDX_UPPER_MAX_BLOCKS ? best : plan_alone(g, range_keys);
+	if (best.upper_blocks <= PBFIDX_UPPER_MAX_BLOCKS)
+		return best;
+	if (is_largest_upper_useful(g, column_keys, width))
+		return (PbfidxPlan){pbfidx_leaf_blocks(g, range_keys, column_keys, PBFIDX_UPPER_MAX_BLOCKS),
+		                    PBFIDX_UPPER_MAX_BLOCKS};
+	return plan_alone(g, range_keys);
 }
 
 /* To the nearest number, but not much below: a key would have far fewer bits than asked for. */
@@ -198,8 +211,11 @@ pbfidx_upper_blocks(const PbfidxGroup *g, double range_keys, double column_keys,
 
 	if (g->bits_per_key > 0)
 		return pbfidx_plan(g, range_keys, column_keys, width).upper_blocks;
-	pages = upper_pages(g, Max(column_keys, 1), leaf_fpr);
-	return pages <= PBFIDX_UPPER_MAX_BLOCKS ? (uint32) pages : 0;
+	column_keys = Max(column_keys, 1);
+	pages = upper_pages(g, column_keys, leaf_fpr);
+	if (pages <= PBFIDX_UPPER_MAX_BLOCKS)
+		return (uint32) pages;
+	return is_largest_upper_useful(g, column_keys, width) ? PBFIDX_UPPER_MAX_BLOCKS : 0;
 }
 
 static double
