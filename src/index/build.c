@@ -392,17 +392,24 @@ count_regions(const BuildShared *shared)
 	return (uint32) ((count_ranges(shared) + per_region - 1) / per_region) * shared->groups;
 }
 
-/* Areas of the group that has most. */
-static uint32
-count_areas(const BuildShared *shared, uint64 slabs)
+static uint64
+count_slabs(const BuildShared *shared)
 {
+	return (count_ranges(shared) + PBFIDX_COLUMNS - 1) / PBFIDX_COLUMNS;
+}
+
+/* Areas of all groups, each of which counts as many as the one that has most. */
+static uint32
+count_areas(const BuildShared *shared)
+{
+	uint64 slabs = count_slabs(shared);
 	uint32 narrowest = PBFIDX_MAX_AREA_REGIONS, n = 0;
 
 	for (uint32 g = 0; g < shared->groups; g++)
 		narrowest = Min(narrowest, shared->group[g].area_regions);
 	while ((uint64) pbfidx_area(narrowest, n).first * PBFIDX_COLUMNS < slabs)
 		n++;
-	return n;
+	return n * shared->groups;
 }
 
 /* One process's part: areas of all groups in turn, until there are no more. */
@@ -410,8 +417,8 @@ static void
 build_areas(Build *b)
 {
 	BuildShared *shared = b->shared;
-	uint64 slabs = (count_ranges(shared) + PBFIDX_COLUMNS - 1) / PBFIDX_COLUMNS;
-	uint32 groups = shared->groups, n = count_areas(shared, slabs) * groups, number;
+	uint64 slabs = count_slabs(shared);
+	uint32 groups = shared->groups, n = count_areas(shared), number;
 
 	b->memory = (Size) maintenance_work_mem * 1024 / 2 / shared->participants;
 	while ((number = pg_atomic_fetch_add_u32(&shared->next_area, 1)) < n)
@@ -524,7 +531,7 @@ workers_for(const Build *b, IndexInfo *info)
 {
 	int workers = pbf_index_workers(b->heap, b->index, info);
 
-	return Min(workers, (int) count_regions(b->shared) - 1);
+	return Min(workers, (int) count_areas(b->shared) - 1);
 }
 
 IndexBuildResult *

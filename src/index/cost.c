@@ -42,19 +42,17 @@ typedef struct Shape
 {
 	Relation index; /* NULL: hypothetical */
 	double pages_per_range;
-	uint32 widest; /* area, in regions */
 } Shape;
 
 static Shape
 open_index(IndexOptInfo *info)
 {
-	Shape shape = {NULL, 1, PBFIDX_MAX_AREA_REGIONS};
+	Shape shape = {NULL, 1};
 
 	if (!info->hypothetical)
 	{
 		shape.index = index_open(info->indexoid, NoLock);
 		shape.pages_per_range = pbfidx_cache(shape.index)->pages_per_range;
-		shape.widest = pbfidx_cache(shape.index)->group[0].area_regions;
 	}
 	return shape;
 }
@@ -67,7 +65,8 @@ column_group(const Shape *shape, int column, bool *multikey)
 
 	*multikey = false;
 	if (shape->index == NULL)
-		return (PbfidxGroup){.false_positive_rate = PBFIDX_DEFAULT_FPR};
+		return (PbfidxGroup){.false_positive_rate = PBFIDX_DEFAULT_FPR,
+		                     .area_regions = PBFIDX_MAX_AREA_REGIONS};
 	cache = pbfidx_cache(shape->index);
 	*multikey = (cache->column_group[column] & PBFIDX_GROUP_MULTIKEY) != 0;
 	return cache->group[cache->column_group[column] & ~PBFIDX_GROUP_MULTIKEY];
@@ -78,8 +77,10 @@ column_group(const Shape *shape, int column, bool *multikey)
 /* What a condition costs and how well it separates. */
 typedef struct Search
 {
-	double keys; /* to probe in every slab; 0: nothing can be tested */
-	double rate; /* share of the ranges that pass by chance */
+	double keys;    /* to probe in every slab; 0: nothing can be tested */
+	double rate;    /* share of the ranges that pass by chance */
+	double choices; /* values of an array, of which a row needs one */
+	uint32 widest;  /* of a path: area in all groups, in regions */
 } Search;
 
 #define UNKNOWN_QUERY_KEYS 4 /* of a multi-key condition on a parameter */
@@ -90,7 +91,9 @@ typedef struct Search
 static Search
 search_for_query(const PbfidxQuery *q, double fpr)
 {
-	Search s = {q->nrequired + q->ntested, pow(fpr, Min(q->nrequired, INDEPENDENT_KEYS))};
+	Search s = {.keys = q->nrequired + q->ntested,
+	            .rate = pow(fpr, Min(q->nrequired, INDEPENDENT_KEYS)),
+	            .choices = 1};
 	int any = 0;
 
 	for (int slot = 0; slot <= q->n && q->any; slot++)
@@ -115,13 +118,13 @@ search_multikey(PlannerInfo *root, const Shape *shape, const IndexOptInfo *info,
 	if (IsA(operand, RelabelType))
 		operand = (Node *) ((RelabelType *) operand)->arg;
 	if (!IsA(operand, Const))
-		return (Search){UNKNOWN_QUERY_KEYS, fpr};
+		return (Search){.keys = UNKNOWN_QUERY_KEYS, .rate = fpr, .choices = 1};
 	if (((Const *) operand)->constisnull)
-		return (Search){1, 0};
+		return (Search){.keys = 1, .choices = 1};
 	pbfidx_init_query_class(&class, shape->index, column, CurrentMemoryContext);
 	q = pbfidx_make_query(&class, (StrategyNumber) get_op_opfamily_strategy(op->opno, info->opfamily[column]),
 	                      ((Const *) operand)->constvalue);
-	return q == NULL ? (Search){1, 0} : search_for_query(q, fpr);
+	return q == NULL ? (Search){.keys = 1, .choices = 1} : search_for_query(q, fpr);
 }
 
 /* An array of n queries or values. */
@@ -130,7 +133,7 @@ search_array(double n, bool multikey, double fpr)
 {
 	double each = multikey ? UNKNOWN_QUERY_KEYS : 1;
 
-	return (Search){n * each, Min(1, n * fpr)};
+	return (Search){.keys = n * each, .rate = Min(1, n * fpr), .choices = n};
 }
 
 static Search
@@ -140,20 +143,21 @@ search_for_qual(PlannerInfo *root, const Shape *shape, const IndexOptInfo *info,
 	double fpr = column_group(shape, column, &multikey).false_positive_rate;
 
 	if (IsA(expr, NullTest) && ((NullTest *) expr)->nulltesttype == IS_NOT_NULL)
-		return (Search){0, 1};
+		return (Search){.rate = 1, .choices = 1};
 	if (IsA(expr, ScalarArrayOpExpr))
 		return search_array(pbf_estimate_array_length(root, (ScalarArrayOpExpr *) expr), multikey, fpr);
 	if (IsA(expr, OpExpr) && multikey)
 		return search_multikey(root, shape, info, column, (OpExpr *) expr, fpr);
-	return (Search){1, fpr};
+	return (Search){.keys = 1, .rate = fpr, .choices = 1};
 }
 
 /* All conditions together: keys add up, rates multiply. */
 static Search
 search_for_path(PlannerInfo *root, const Shape *shape, IndexPath *path)
 {
-	Search all = {0, 1};
+	Search all = {.rate = 1, .choices = 1, .widest = PBFIDX_MAX_AREA_REGIONS};
 	ListCell *lc, *lc2;
+	bool multikey;
 
 	foreach (lc, path->indexclauses)
 	{
@@ -165,6 +169,8 @@ search_for_path(PlannerInfo *root, const Shape *shape, IndexPath *path)
 			                           lfirst_node(RestrictInfo, lc2)->clause);
 
 			all.keys += s.keys;
+			all.choices = Max(all.choices, s.choices);
+			all.widest = Min(all.widest, column_group(shape, clause->indexcol, &multikey).area_regions);
 			if (s.keys > 0)
 				all.rate *= s.rate;
 		}
@@ -179,18 +185,18 @@ spread(double things, double n)
 	return things > 0 && n > 0 ? Min(things, 2 * things * n / (2 * things + n)) : 0;
 }
 
-/* Pages looked at for one key that so many rows have. */
+/* Pages looked at for one key that so many rows have. widest: area, in regions. */
 static double
-count_probes(const Shape *shape, double slabs, double rows)
+count_probes(uint32 widest, double slabs, double rows)
 {
 	double regions = ceil(slabs / PBFIDX_COLUMNS);
-	double leaves = slabs * UPPER_FPR, areas = 0;
+	double leaves = slabs * UPPER_FPR;
+	uint32 areas = 0;
 
 	/* Small tables have no upper: all leaf slabs are probed. */
 	if (slabs < PBFIDX_UPPER_FROM_SLABS)
 		return slabs;
-	for (PbfidxArea area = pbfidx_area(shape->widest, 0); area.first < regions;
-	     area = pbfidx_area(shape->widest, (uint32) ++areas))
+	for (PbfidxArea area = pbfidx_area(widest, 0); area.first < regions; area = pbfidx_area(widest, ++areas))
 	{
 		double here = Min(regions - area.first, area.regions) / regions;
 		double columns = Min(slabs * here / area.regions, PBFIDX_COLUMNS);
@@ -226,7 +232,7 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	*selectivity = Min(1, fetched / tuples);
 	*correlation = 0;
 
-	probes = search.keys * count_probes(&shape, slabs, rows / Max(1, search.keys));
+	probes = search.keys * count_probes(search.widest, slabs, rows / Max(search.choices, 1));
 	get_tablespace_page_costs(info->reltablespace, &random_cost, NULL);
 	*pages = index_pages_fetched(probes * loop_count, info->pages, info->pages, root) / loop_count;
 	*startup_cost = 0;

@@ -15,6 +15,8 @@
 #include "compat.h"
 #include "index/probe.h"
 
+/* Pages whose memory is fetched before they are looked at: with more of them, the CPU waits for the fetching.
+ */
 #define AHEAD 4
 
 /* Buffers of temporary tables are few. */
@@ -40,13 +42,14 @@ block_of(const PbfidxProbe *p)
 static void
 prefetch_memory(const PbfidxProbe *p, Buffer buffer, int parts)
 {
-	pbfidx_prefetch_buffer(buffer);
+	if (!BufferIsLocal(buffer))
+		pbfidx_prefetch_buffer(buffer);
 	pbfidx_prefetch(pbfidx_matrix(BufferGetPage(buffer)), &p->place, parts);
 }
 
 /* The same for a page that may still be where it was. */
 static void
-prefetch_recent(const PbfidxProbes *probes, const PbfidxRecent *recent, int i)
+prefetch_recent(const PbfidxProbes *probes, PbfidxRecent *recent, int i)
 {
 	Buffer buffer = *pbfidx_recent(recent, block_of(&probes->list[i]));
 

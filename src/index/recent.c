@@ -10,7 +10,7 @@
 #include "compat.h"
 #include "index/recent.h"
 
-/* 256 KB in each process that uses the index, which is enough for 512 MB of it. */
+/* At most 256 KB in each process that has scanned the index, which is enough for 512 MB of it. */
 #define MIN_BUFFERS 64
 #define MAX_BUFFERS 65536
 

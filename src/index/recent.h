@@ -25,9 +25,9 @@ extern uint32 pbfidx_recent_size(BlockNumber blocks);
 
 /* Where the buffer of a block is noted. Valid as long as the cache of the index. */
 static inline Buffer *
-pbfidx_recent(const PbfidxRecent *recent, BlockNumber block)
+pbfidx_recent(PbfidxRecent *recent, BlockNumber block)
 {
-	return (Buffer *) &recent->buffers[block & recent->mask];
+	return &recent->buffers[block & recent->mask];
 }
 
 /* Has the CPU fetch what tells which page is in a buffer, and what pins and locks it. */

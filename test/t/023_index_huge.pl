@@ -4,35 +4,20 @@
 use strict;
 use warnings;
 
+use FindBin;
+use lib $FindBin::RealBin;
+
+use LongTable;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-
-my $segment = 131072;    # pages of a file
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', "autovacuum = off\nwal_consistency_checking = all\njit = off\n");
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION pbf');
-plan skip_all => 'files have other sizes' if $node->safe_psql('postgres', "SELECT current_setting('segment_size') || current_setting('block_size')") ne '1GB8192';
-
-# Makes the table that long.
-sub lengthen
-{
-	my ($table, $pages) = @_;
-	my $file = $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$table')");
-	for (my $n = 0; $n * $segment < $pages; $n++)
-	{
-		my $name = $n ? "$file.$n" : $file;
-		my $length = $pages - $n * $segment;
-		$length = $segment if $length > $segment;
-		open my $f, '>>', $name or die "$name: $!";
-		truncate($f, $length * 8192) or die "$name: $!";
-		close $f;
-	}
-	return;
-}
+plan skip_all => 'files have other sizes' if !has_usual_files($node);
 
 # Where the index finds rows; one session for all of them, since it opens 32768 files.
 sub found
@@ -49,11 +34,11 @@ for my $case ([ 'one', 'pages_per_range = 1' ], [ 'many', 'pages_per_range = 100
 	my $id = 0;
 	# Blocks: first of all; a segment's edge; a region's; the last of the direct pages; the first of the indirect ones; where the
 	# next indirect page begins; 2^31; the last.
-	for my $block (0, $segment - 1, 14400, 256 * 2 * 14400 - 1, 256 * 2 * 14400, (256 + 2036) * 2 * 14400 - 2, (256 + 2036) * 2 * 14400 + 50,
+	for my $block (0, $SEGMENT - 1, 14400, 256 * 2 * 14400 - 1, 256 * 2 * 14400, (256 + 2036) * 2 * 14400 - 2, (256 + 2036) * 2 * 14400 + 50,
 		2147483647, 2147483648, 4294967294)
 	{
 		$id++;
-		lengthen($table, $block + 1) if $block > 0;
+		lengthen($node, $table, $block + 1) if $block > 0;
 		$where{$id} = "($block,1)|$id|w$id";
 		is($node->safe_psql('postgres', "INSERT INTO $table VALUES ($id, 'w$id') RETURNING ctid"), "($block,1)", "$table: a row in block $block");
 	}

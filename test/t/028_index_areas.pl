@@ -4,12 +4,15 @@ use strict;
 use warnings;
 
 use IPC::Run;
+use FindBin;
+use lib $FindBin::RealBin;
+
+use LongTable;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
 
-my $segment = 131072;           # pages of a file
 my $region = 120 * 120;         # heap pages, one a range
 my $seed = $ENV{PBF_FUZZ_SEED} || int(rand(2**31));
 my $seconds = $ENV{PBF_CONCURRENCY_SECONDS} || 10;
@@ -28,24 +31,7 @@ min_parallel_table_scan_size = 0
 CONF
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION pbf');
-plan skip_all => 'files have other sizes' if $node->safe_psql('postgres', "SELECT current_setting('segment_size') || current_setting('block_size')") ne '1GB8192';
-
-# Makes the table that long.
-sub lengthen
-{
-	my ($table, $pages) = @_;
-	my $file = $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$table')");
-	for (my $n = 0; $n * $segment < $pages; $n++)
-	{
-		my $name = $n ? "$file.$n" : $file;
-		my $length = $pages - $n * $segment;
-		$length = $segment if $length > $segment;
-		open my $f, '>>', $name or die "$name: $!";
-		truncate($f, $length * 8192) or die "$name: $!" if -s $name < $length * 8192;
-		close $f;
-	}
-	return;
-}
+plan skip_all => 'files have other sizes' if !has_usual_files($node);
 
 # All rows of the tables, which take long to be read: k is some number i, tags are {i, -(i % 10)}.
 $node->safe_psql('postgres', <<'SQL');
@@ -93,7 +79,7 @@ my @blocks = (0, map { $_ * $region, $_ * $region - 1, $_ * $region + 1 } 1, 15,
 push @blocks, map { int(rand($regions * $region)) } 1 .. 60;
 for my $block (sort { $a <=> $b } @blocks)
 {
-	lengthen('grown', $block + 1) if $block > 0;
+	lengthen($node, 'grown', $block + 1) if $block > 0;
 	# Some rows are new, some have keys that other regions have.
 	$node->safe_psql('postgres', insert('grown', $id + 1, $id + 2) . insert('grown', 1 + $id % 7, 1 + $id % 7));
 	$id += 2;
@@ -132,27 +118,25 @@ is($node->safe_psql('postgres', "SELECT upper_slabs || ' ' || (est_false_positiv
 # ---- concurrency ----
 
 $node->safe_psql('postgres', "CREATE TABLE busy (k int, tags int[]); CREATE INDEX busy_i ON busy USING pbfidx (k, tags) WITH (pages_per_range = 1); CREATE SEQUENCE n START 1");
-lengthen('busy', 17 * $region - 20);
-my $end = time() + $seconds;
-my @clients;
-my $writer = 'INSERT INTO busy SELECT i, ARRAY[i, -(i % 10)] FROM (SELECT nextval(\'n\')::int AS i FROM generate_series(1, 100)) x;';
-for my $script ($writer x 20, $writer x 20, "SELECT pbfidx_resummarize('busy_i', 16 * $region); SELECT pg_sleep(0.05);", "VACUUM busy; SELECT pg_sleep(0.1);", "SELECT pbfidx_check('busy_i');")
+lengthen($node, 'busy', 17 * $region - 20);
+# Each client runs its script again and again.
+sub start_client
 {
-	my $out = '';
-	my $run = { script => $script, out => \$out };
-	$run->{handle} = IPC::Run::start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres') ], '<', \($script . "\n" x 1), '>&', \$out);
-	push @clients, $run;
+	my ($script) = @_;
+	my %client = (script => $script, out => '');
+	$client{run} = IPC::Run::start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres') ], '<', \$client{script}, '>&', \$client{out});
+	return \%client;
 }
+
+my $end = time() + $seconds;
+my $writer = 'INSERT INTO busy SELECT i, ARRAY[i, -(i % 10)] FROM (SELECT nextval(\'n\')::int AS i FROM generate_series(1, 100)) x;' x 20;
+my @clients = map { start_client($_) } $writer, $writer, "SELECT pbfidx_resummarize('busy_i', 16 * $region); SELECT pg_sleep(0.05);",
+	'VACUUM busy; SELECT pg_sleep(0.1);', "SELECT pbfidx_check('busy_i');";
 my $failed = '';
-while (@clients)
+while (my $client = shift @clients)
 {
-	my $run = shift @clients;
-	$run->{handle}->finish or $failed .= ${ $run->{out} };
-	next if time() > $end;
-	my $out = '';
-	my $next = { script => $run->{script}, out => \$out };
-	$next->{handle} = IPC::Run::start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres') ], '<', \"$next->{script}\n", '>&', \$out);
-	push @clients, $next;
+	$client->{run}->finish or $failed .= $client->{out};
+	push @clients, start_client($client->{script}) if time() < $end;
 }
 is($failed, '', 'writers, rebuilds, VACUUM and checks side by side');
 cmp_ok($node->safe_psql('postgres', "SELECT max((ctid::text::point)[0]) FROM busy"), '>', 17 * $region, 'in a wide area');
