@@ -32,9 +32,9 @@ for my $case ([ 'one', 'pages_per_range = 1' ], [ 'many', 'pages_per_range = 100
 	$node->safe_psql('postgres', "CREATE TABLE $table (k int, w text); CREATE INDEX ${table}_i ON $table USING pbfidx (k, w) WITH ($options)");
 	my %where;
 	my $id = 0;
-	# Blocks: first of all; a segment's edge; a region's; the last of the direct pages; the first of the indirect ones; where the
+	# Blocks: first of all; a region's first; a segment's last; the last of the direct pages; the first of the indirect ones; where the
 	# next indirect page begins; 2^31; the last.
-	for my $block (0, $SEGMENT - 1, 14400, 256 * 2 * 14400 - 1, 256 * 2 * 14400, (256 + 2036) * 2 * 14400 - 2, (256 + 2036) * 2 * 14400 + 50,
+	for my $block (0, 14400, $SEGMENT - 1, 256 * 2 * 14400 - 1, 256 * 2 * 14400, (256 + 2036) * 2 * 14400 - 2, (256 + 2036) * 2 * 14400 + 50,
 		2147483647, 2147483648, 4294967294)
 	{
 		$id++;
