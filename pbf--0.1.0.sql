@@ -1662,8 +1662,8 @@ CREATE FUNCTION pbfidx_resummarize(index regclass, first_heap_page bigint = 0, l
 COMMENT ON FUNCTION pbfidx_resummarize(regclass, bigint, bigint) IS
 	'rebuilds the slabs of these heap pages (0 to 4294967294; NULL: to the end) from the rows that are there now; returns how many; writers are not blocked; for the owner';
 
-CREATE FUNCTION pbfidx_estimate(rel regclass, columns text[], false_positive_rate float8 = 2e-6,
+CREATE FUNCTION pbfidx_estimate(rel regclass, columns text[], false_positive_rate float8 = NULL,
 	operator_classes text[] = '{}', OUT pages_per_range int, OUT bytes bigint, OUT false_pages float8)
-	AS 'MODULE_PATHNAME', 'pbfidx_estimate' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+	AS 'MODULE_PATHNAME', 'pbfidx_estimate' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pbfidx_estimate(regclass, text[], float8, text[]) IS
-	'what a pbfidx index on these columns would be: its size in bytes and the heap pages that a look-up of one key would read in vain, in the group of columns where these are most, from a sample of 240 pages; false_positive_rate of a range of scalar columns, 1e-9 to 0.5; operator_classes: for each column, NULL or none: the default of its type';
+	'what a pbfidx index on these columns would be: its size in bytes and the heap pages that a look-up of one key would read in vain, in the group of columns where these are most, from a sample of 240 pages; false_positive_rate of a range of scalar columns, 1e-9 to 0.5, NULL: what CREATE INDEX would choose; operator_classes: for each column, NULL or none: the default of its type';

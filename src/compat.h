@@ -22,6 +22,10 @@
 #include "varatt.h"
 #endif
 
+#if PG_VERSION_NUM >= 170000
+#include "storage/read_stream.h"
+#endif
+
 /* Old snapshots: gone in 17. */
 #if PG_VERSION_NUM < 170000
 #define pbf_test_for_old_snapshot(snapshot, relation, page) TestForOldSnapshot(snapshot, relation, page)
@@ -91,6 +95,65 @@
 	((void) (info), IsNormalProcessingMode()                                                         \
 	                    ? plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index)) \
 	                    : 0)
+#endif
+
+/*
+ * Blocks of a table read one after the other: from 17 on ahead of their use, many at a time. A stream holds
+ * pins, so it is ended by whoever began it, unless an error lets go of them.
+ */
+#if PG_VERSION_NUM >= 170000
+typedef struct PbfBlockStream
+{
+	ReadStream *stream; /* NULL: none */
+	BlockNumber next;   /* to be handed out */
+	BlockNumber ahead;  /* to be read */
+	BlockNumber end;
+} PbfBlockStream;
+
+static inline BlockNumber
+pbf_next_ahead(ReadStream *stream, void *arg, void *per_buffer)
+{
+	PbfBlockStream *s = arg;
+
+	(void) stream;
+	(void) per_buffer;
+	return s->ahead < s->end ? s->ahead++ : InvalidBlockNumber;
+}
+
+static inline void
+pbf_begin_stream(PbfBlockStream *s, Relation relation, BufferAccessStrategy strategy, BlockNumber first,
+                 BlockNumber end)
+{
+	*s = (PbfBlockStream){NULL, first, first, end};
+	s->stream = read_stream_begin_relation(READ_STREAM_MAINTENANCE | READ_STREAM_SEQUENTIAL, strategy,
+	                                       relation, MAIN_FORKNUM, pbf_next_ahead, s, 0);
+}
+
+static inline void
+pbf_end_stream(PbfBlockStream *s)
+{
+	read_stream_end(s->stream);
+	s->stream = NULL;
+}
+
+static inline Buffer
+pbf_read_block(PbfBlockStream *s, Relation relation, BufferAccessStrategy strategy, BlockNumber block)
+{
+	if (s->stream == NULL || block != s->next || block >= s->end)
+		return ReadBufferExtended(relation, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
+	s->next++;
+	return read_stream_next_buffer(s->stream, NULL);
+}
+#else
+typedef struct PbfBlockStream
+{
+	char none;
+} PbfBlockStream;
+
+#define pbf_begin_stream(s, relation, strategy, first, end) ((void) (s), (void) (first), (void) (end))
+#define pbf_end_stream(s) ((void) (s))
+#define pbf_read_block(s, relation, strategy, block) \
+	ReadBufferExtended(relation, MAIN_FORKNUM, block, RBM_NORMAL, strategy)
 #endif
 
 /* Written before the declaration from 18 on. */

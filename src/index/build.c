@@ -304,9 +304,11 @@ sample_page_keys(Build *b, uint32 group)
 
 /* The groups of the columns, and distinct keys of a heap page in each for a table that is empty. */
 static void
-freeze_groups(PbfidxMeta *meta, Relation index, double rows, double *page_keys)
+freeze_groups(PbfidxMeta *meta, Relation index, BlockNumber heap_blocks, double rows, double *page_keys)
 {
 	int columns = IndexRelationGetNumberOfKeyAttributes(index);
+	double asked = pbfidx_option_fpr(index);
+	double fpr = asked != PBFIDX_CHOSEN_FPR ? asked : pbfidx_choose_fpr(heap_blocks);
 	PbfidxHasher *hashers = pbfidx_hashers(index, CurrentMemoryContext);
 
 	for (int i = 0; i < columns; i++)
@@ -316,7 +318,7 @@ freeze_groups(PbfidxMeta *meta, Relation index, double rows, double *page_keys)
 		meta->column_group[i] = (uint8) (g | (hashers[i].multikey ? PBFIDX_GROUP_MULTIKEY : 0));
 		meta->groups = Max(meta->groups, (uint32) g + 1);
 		meta->group[g] = hashers[i].multikey ? pbfidx_multikey_group(pbfidx_bits_per_key(index, i))
-		                                     : pbfidx_scalar_group(pbfidx_option_fpr(index));
+		                                     : pbfidx_scalar_group(fpr);
 		page_keys[g] += hashers[i].multikey ? rows * VALUE_KEYS : rows;
 	}
 	if (pbfidx_uses_server_hash(hashers, columns))
@@ -342,7 +344,7 @@ freeze_options(Relation heap, Relation index, Build *b)
 	PbfidxMeta *meta = palloc0(sizeof(PbfidxMeta));
 	double page_keys[PBFIDX_MAX_GROUPS] = {0};
 
-	freeze_groups(meta, index, rows_by_width(heap), page_keys);
+	freeze_groups(meta, index, b != NULL ? b->shared->heap_blocks : 0, rows_by_width(heap), page_keys);
 	if (b != NULL)
 		memcpy(b->shared->group, meta->group, sizeof(meta->group));
 	for (uint32 g = 0; g < meta->groups && b != NULL; g++)

@@ -42,12 +42,13 @@ typedef struct Shape
 {
 	Relation index; /* NULL: hypothetical */
 	double pages_per_range;
+	double heap_blocks;
 } Shape;
 
 static Shape
 open_index(IndexOptInfo *info)
 {
-	Shape shape = {NULL, 1};
+	Shape shape = {NULL, 1, info->rel->pages};
 
 	if (!info->hypothetical)
 	{
@@ -65,7 +66,7 @@ column_group(const Shape *shape, int column, bool *multikey)
 
 	*multikey = false;
 	if (shape->index == NULL)
-		return (PbfidxGroup){.false_positive_rate = PBFIDX_DEFAULT_FPR,
+		return (PbfidxGroup){.false_positive_rate = pbfidx_choose_fpr(shape->heap_blocks),
 		                     .area_regions = PBFIDX_MAX_AREA_REGIONS};
 	cache = pbfidx_cache(shape->index);
 	*multikey = (cache->column_group[column] & PBFIDX_GROUP_MULTIKEY) != 0;

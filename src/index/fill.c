@@ -406,21 +406,24 @@ pbfidx_collect_slab(PbfidxSlabKeys *s, PbfidxHeapScan *scan, uint64 first_range,
                     BlockNumber heap_blocks, uint32 blocks, bool delay)
 {
 	uint64 block = first_range * pages_per_range;
+	uint64 end = Min(block + (uint64) PBFIDX_COLUMNS * pages_per_range, heap_blocks);
+	bool possible = true;
 
 	clear_slab_keys(s, blocks);
-	for (int range = 0; range < PBFIDX_COLUMNS; range++)
+	pbfidx_begin_blocks(scan, (BlockNumber) Min(block, end), (BlockNumber) end);
+	for (int range = 0; range < PBFIDX_COLUMNS && possible; range++)
 	{
 		RangeTaker taker = {s, range};
 
-		for (uint32 page = 0; page < pages_per_range && block < heap_blocks; page++, block++)
+		for (uint32 page = 0; page < pages_per_range && block < end && possible; page++, block++)
 		{
 			CHECK_FOR_INTERRUPTS();
 			if (delay)
 				pbf_vacuum_delay_point();
-			if (!pbfidx_scan_block(scan, (BlockNumber) block, take_into_range, &taker))
-				return false;
+			possible = pbfidx_scan_block(scan, (BlockNumber) block, take_into_range, &taker);
 		}
 		flush_range(s, range);
 	}
-	return true;
+	pbfidx_end_blocks(scan);
+	return possible;
 }

@@ -188,10 +188,22 @@ classify(PbfidxHeapScan *scan, HeapTuple tuple, Buffer buffer)
 	return gone && (evaluates(scan) || has_external_key(scan, tuple)) ? SKIP : TAKE;
 }
 
+void
+pbfidx_begin_blocks(PbfidxHeapScan *scan, BlockNumber first, BlockNumber end)
+{
+	pbf_begin_stream(&scan->stream, scan->heap, scan->strategy, first, end);
+}
+
+void
+pbfidx_end_blocks(PbfidxHeapScan *scan)
+{
+	pbf_end_stream(&scan->stream);
+}
+
 bool
 pbfidx_scan_block(PbfidxHeapScan *scan, BlockNumber block, PbfidxTakeKeys take, void *arg)
 {
-	Buffer buffer = ReadBufferExtended(scan->heap, MAIN_FORKNUM, block, RBM_NORMAL, scan->strategy);
+	Buffer buffer = pbf_read_block(&scan->stream, scan->heap, scan->strategy, block);
 	Version versions[MaxHeapTuplesPerPage + 1];
 	HeapTupleData tuple;
 	Page page = BufferGetPage(buffer);

@@ -8,6 +8,7 @@
 #include "executor/tuptable.h"
 #include "nodes/execnodes.h"
 
+#include "compat.h"
 #include "index/keys.h"
 
 typedef enum PbfidxScanPurpose
@@ -34,6 +35,7 @@ typedef struct PbfidxHeapScan
 	TransactionId oldest_xmin;
 
 	/* private */
+	PbfBlockStream stream;
 	EState *estate;
 	ExprState *predicate;
 	TupleTableSlot *slot;
@@ -53,6 +55,10 @@ extern PbfidxHeapScan *pbfidx_begin_heapscan(Relation heap, Relation index, Inde
 extern PbfidxHeapScan *pbfidx_begin_heapscan_for(Relation heap, IndexInfo *info, PbfidxHasher *hashers, int n,
                                                  bool row_key, PbfidxScanPurpose purpose);
 extern void pbfidx_end_heapscan(PbfidxHeapScan *scan);
+
+/* Blocks first to end - 1 will be scanned, one after the other: they may be read ahead, until it is ended. */
+extern void pbfidx_begin_blocks(PbfidxHeapScan *scan, BlockNumber first, BlockNumber end);
+extern void pbfidx_end_blocks(PbfidxHeapScan *scan);
 
 /*
  * Calls `take` with the keys of each version on the block that some snapshot could see. A rebuild gets false

@@ -635,14 +635,16 @@ Datum
 pbfidx_estimate(PG_FUNCTION_ARGS)
 {
 	Oid oid = PG_GETARG_OID(0);
-	double fpr = PG_GETARG_FLOAT8(2);
+	double fpr = PG_ARGISNULL(2) ? 0 : PG_GETARG_FLOAT8(2);
 	Planned p = {0};
 	Prediction prediction;
 	TupleDesc desc;
 	Datum values[ESTIMATE_COLUMNS];
 	bool nulls[ESTIMATE_COLUMNS] = {false};
 
-	if (!(fpr >= PBFIDX_MIN_FPR && fpr <= PBFIDX_MAX_FPR))
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(3))
+		PG_RETURN_NULL();
+	if (!PG_ARGISNULL(2) && !(fpr >= PBFIDX_MIN_FPR && fpr <= PBFIDX_MAX_FPR))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		        errmsg("false_positive_rate out of range: %g", fpr),
 		        errdetail("It must be between %g and %g.", PBFIDX_MIN_FPR, PBFIDX_MAX_FPR));
@@ -656,6 +658,8 @@ pbfidx_estimate(PG_FUNCTION_ARGS)
 	pbfidx_require_heap(p.heap);
 	if (pg_class_aclcheck(oid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(p.heap));
+	if (PG_ARGISNULL(2))
+		fpr = pbfidx_choose_fpr(RelationGetNumberOfBlocks(p.heap));
 	plan_columns(&p, PG_GETARG_ARRAYTYPE_P(1), PG_GETARG_ARRAYTYPE_P(3), fpr);
 	prediction = predict(&p);
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE || desc->natts != ESTIMATE_COLUMNS)

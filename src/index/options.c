@@ -23,9 +23,10 @@ void
 pbfidx_init_options(void)
 {
 	pbfidx_relopt_kind = add_reloption_kind();
-	add_real_reloption(pbfidx_relopt_kind, "false_positive_rate",
-	                   "Rate at which a range of heap pages is read in vain (1e-9 to 0.5).",
-	                   PBFIDX_DEFAULT_FPR, PBFIDX_MIN_FPR, PBFIDX_MAX_FPR, AccessExclusiveLock);
+	add_real_reloption(
+	    pbfidx_relopt_kind, "false_positive_rate",
+	    "Rate at which a range of heap pages is read in vain (1e-9 to 0.5); by default CREATE INDEX chooses.",
+	    PBFIDX_CHOSEN_FPR, PBFIDX_MIN_FPR, PBFIDX_MAX_FPR, AccessExclusiveLock);
 	add_int_reloption(pbfidx_relopt_kind, "pages_per_range",
 	                  "Heap pages in a range; 0 lets CREATE INDEX choose (0 to 131072).", 0, 0,
 	                  PBFIDX_MAX_PAGES_PER_RANGE, AccessExclusiveLock);

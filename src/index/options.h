@@ -10,11 +10,11 @@
 typedef struct PbfidxOptions
 {
 	int32 vl_len_;
-	double false_positive_rate; /* of a range */
+	double false_positive_rate; /* of a range; PBFIDX_CHOSEN_FPR: chosen at build */
 	int pages_per_range;        /* 0: chosen at build */
 } PbfidxOptions;
 
-#define PBFIDX_DEFAULT_FPR 2e-6
+#define PBFIDX_CHOSEN_FPR (-1.0)
 #define PBFIDX_MIN_FPR 1e-9
 #define PBFIDX_MAX_FPR 0.5
 #define PBFIDX_MAX_PAGES_PER_RANGE 131072 /* a segment of 1 GB */
@@ -43,7 +43,7 @@ static inline double
 pbfidx_option_fpr(Relation index)
 {
 	return index->rd_options != NULL ? ((PbfidxOptions *) index->rd_options)->false_positive_rate
-	                                 : PBFIDX_DEFAULT_FPR;
+	                                 : PBFIDX_CHOSEN_FPR;
 }
 
 static inline int

@@ -35,6 +35,14 @@ blocks_for(const PbfidxGroup *g, double keys, double fpr)
 
 /* ---- groups ---- */
 
+#define USUAL_FPR 2e-6
+
+double
+pbfidx_choose_fpr(double heap_blocks)
+{
+	return Max(PBFIDX_MIN_FPR, Min(USUAL_FPR, 1 / Max(heap_blocks, 1)));
+}
+
 PbfidxGroup
 pbfidx_scalar_group(double fpr)
 {

@@ -37,6 +37,9 @@ typedef struct PbfidxPlan
 } PbfidxPlan;
 
 /* A group of scalar columns, whose rate is asked for; a multi-key column, whose bits are. */
+/* The rate of a range of scalar columns where none is asked for: the usual one, or what makes a look-up in a
+ * long heap read at most one page in vain. */
+extern double pbfidx_choose_fpr(double heap_blocks);
 extern PbfidxGroup pbfidx_scalar_group(double fpr);
 extern PbfidxGroup pbfidx_multikey_group(double bits_per_key);
 

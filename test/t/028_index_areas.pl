@@ -115,6 +115,24 @@ for my $workers (0, 2)
 is($node->safe_psql('postgres', "SELECT pbfidx_estimate('grown', '{k,tags}') IS NOT NULL"), 't', 'estimated');
 is($node->safe_psql('postgres', "SELECT upper_slabs || ' ' || (est_false_positive_rate BETWEEN 0 AND 1) FROM pbfidx_stats('grown_i') WHERE column_group = 0"), '34 true', 'statistics');
 
+# ---- the rate, where none is asked for ----
+
+my $pages = 1_000_000;
+$node->safe_psql('postgres', "CREATE TABLE long (k int, pad text DEFAULT repeat('x', 128)); INSERT INTO long SELECT i FROM generate_series(1, $region * 48) i");
+# An estimate looks at pages behind the first third.
+lengthen($node, 'long', $pages / 3 + 1);
+$node->safe_psql('postgres', 'INSERT INTO long SELECT -i FROM generate_series(1, 20000) i');
+lengthen($node, 'long', $pages);
+$node->safe_psql('postgres', 'CREATE INDEX long_i ON long USING pbfidx (k); CREATE INDEX long_usual ON long USING pbfidx (k) WITH (false_positive_rate = 2e-6)');
+my %in_vain = map { $_ => $pages * $node->safe_psql('postgres', "SELECT est_false_positive_rate FROM pbfidx_stats('$_')") } 'long_i', 'long_usual';
+note("pages in vain: chosen $in_vain{long_i}, usual $in_vain{long_usual}");
+cmp_ok($in_vain{long_i}, '<', 2, 'a look-up in a long table reads one page in vain, within the factor of 2');
+cmp_ok($in_vain{long_usual}, '>', 1.5 * $in_vain{long_i}, 'but more where another rate was asked for');
+is($node->safe_psql('postgres', "SELECT pbfidx_estimate('long', '{k}') = pbfidx_estimate('long', '{k}', 1e-6), pbfidx_estimate('long', '{k}') = pbfidx_estimate('long', '{k}', 2e-6)"),
+	't|f', 'estimated by the same rate');
+is($node->safe_psql('postgres', "SET enable_seqscan = off; SELECT count(*) FROM generate_series(-20000, $region * 48, 997) i WHERE EXISTS (SELECT FROM long WHERE k = i AND pad IS NOT NULL)"),
+	int(($region * 48 + 20000) / 997) + 1, 'rows of the long table are found');
+
 # ---- concurrency ----
 
 $node->safe_psql('postgres', "CREATE TABLE busy (k int, tags int[]); CREATE INDEX busy_i ON busy USING pbfidx (k, tags) WITH (pages_per_range = 1); CREATE SEQUENCE n START 1");
