@@ -75,7 +75,7 @@ typedef struct Upper
 	uint32 slabs; /* so far */
 	PbfidxColumnKeys column;
 	PbfidxMean column_keys, range_keys;
-	double leaf_fpr; /* sum over the leaf slabs */
+	double leaf_fpr; /* sum over the leaf slabs that have keys, which range_keys counts */
 	uint32 blocks;   /* 0: not decided */
 	uint8 *matrices; /* once decided */
 	bool given_up;   /* not worth its pages */
@@ -128,7 +128,7 @@ decide_upper(Build *b, Upper *u)
 	if (u->slabs % u->width != 0)
 		end_column(u);
 	u->blocks = pbfidx_upper_blocks(g, pbfidx_mean(&u->range_keys), pbfidx_mean(&u->column_keys), u->width,
-	                                u->leaf_fpr / u->slabs);
+	                                u->range_keys.n > 0 ? u->leaf_fpr / u->range_keys.n : 1);
 	u->given_up = u->blocks == 0;
 	if (!u->given_up)
 		u->matrices = pbfidx_new_matrices(u->blocks);
@@ -174,7 +174,8 @@ add_to_upper(Build *b, Upper *u)
 	if (u->slabs % u->width == 0)
 		end_column(u);
 	pbfidx_add_to_mean(&u->range_keys, range_keys);
-	u->leaf_fpr += pbfidx_leaf_fpr(b->slab->group, range_keys, b->slab->blocks);
+	if (range_keys > 0)
+		u->leaf_fpr += pbfidx_leaf_fpr(b->slab->group, range_keys, b->slab->blocks);
 	if (u->matrices != NULL)
 	{
 		set_upper_keys(b, u, column, set->keys, set->n);
@@ -343,8 +344,9 @@ freeze_options(Relation heap, Relation index, Build *b)
 {
 	PbfidxMeta *meta = palloc0(sizeof(PbfidxMeta));
 	double page_keys[PBFIDX_MAX_GROUPS] = {0};
+	BlockNumber heap_blocks = b != NULL ? b->shared->heap_blocks : 0;
 
-	freeze_groups(meta, index, b != NULL ? b->shared->heap_blocks : 0, rows_by_width(heap), page_keys);
+	freeze_groups(meta, index, heap_blocks, rows_by_width(heap), page_keys);
 	if (b != NULL)
 		memcpy(b->shared->group, meta->group, sizeof(meta->group));
 	for (uint32 g = 0; g < meta->groups && b != NULL; g++)
@@ -360,7 +362,8 @@ freeze_options(Relation heap, Relation index, Build *b)
 		double range_keys = Max(1, page_keys[g] * meta->pages_per_range);
 
 		meta->group[g].column_keys = (uint32) Min(range_keys, PG_INT32_MAX);
-		meta->group[g].area_regions = pbfidx_area_regions_for(&meta->group[g], range_keys);
+		meta->group[g].areas =
+		    pbfidx_widths_for(&meta->group[g], range_keys, (double) heap_blocks / meta->pages_per_range);
 	}
 	meta->server_major = PG_VERSION_NUM / 10000;
 	if (RelationGetIndexPredicate(index) != NIL)
@@ -405,13 +408,14 @@ static uint32
 count_areas(const BuildShared *shared)
 {
 	uint64 slabs = count_slabs(shared);
-	uint32 narrowest = PBFIDX_MAX_AREA_REGIONS, n = 0;
+	uint32 most = 0;
 
 	for (uint32 g = 0; g < shared->groups; g++)
-		narrowest = Min(narrowest, shared->group[g].area_regions);
-	while ((uint64) pbfidx_area(narrowest, n).first * PBFIDX_COLUMNS < slabs)
-		n++;
-	return n * shared->groups;
+	{
+		while ((uint64) pbfidx_area(shared->group[g].areas, most).first * PBFIDX_COLUMNS < slabs)
+			most++;
+	}
+	return most * shared->groups;
 }
 
 /* One process's part: areas of all groups in turn, until there are no more. */
@@ -425,7 +429,7 @@ build_areas(Build *b)
 	b->memory = (Size) maintenance_work_mem * 1024 / 2 / shared->participants;
 	while ((number = pg_atomic_fetch_add_u32(&shared->next_area, 1)) < n)
 	{
-		PbfidxArea area = pbfidx_area(shared->group[number % groups].area_regions, number / groups);
+		PbfidxArea area = pbfidx_area(shared->group[number % groups].areas, number / groups);
 		uint64 first = (uint64) area.first * PBFIDX_COLUMNS;
 
 		if (first < slabs)

@@ -67,7 +67,7 @@ column_group(const Shape *shape, int column, bool *multikey)
 	*multikey = false;
 	if (shape->index == NULL)
 		return (PbfidxGroup){.false_positive_rate = pbfidx_choose_fpr(shape->heap_blocks),
-		                     .area_regions = PBFIDX_MAX_AREA_REGIONS};
+		                     .areas = {1, PBFIDX_MAX_AREA_REGIONS}};
 	cache = pbfidx_cache(shape->index);
 	*multikey = (cache->column_group[column] & PBFIDX_GROUP_MULTIKEY) != 0;
 	return cache->group[cache->column_group[column] & ~PBFIDX_GROUP_MULTIKEY];
@@ -78,10 +78,10 @@ column_group(const Shape *shape, int column, bool *multikey)
 /* What a condition costs and how well it separates. */
 typedef struct Search
 {
-	double keys;    /* to probe in every slab; 0: nothing can be tested */
-	double rate;    /* share of the ranges that pass by chance */
-	double choices; /* values of an array, of which a row needs one */
-	uint32 widest;  /* of a path: area in all groups, in regions */
+	double keys;        /* to probe in every slab; 0: nothing can be tested */
+	double rate;        /* share of the ranges that pass by chance */
+	double choices;     /* values of an array, of which a row needs one */
+	PbfidxWidths areas; /* of a path: narrowest of all groups */
 } Search;
 
 #define UNKNOWN_QUERY_KEYS 4 /* of a multi-key condition on a parameter */
@@ -152,11 +152,17 @@ search_for_qual(PlannerInfo *root, const Shape *shape, const IndexOptInfo *info,
 	return (Search){.keys = 1, .rate = fpr, .choices = 1};
 }
 
+static PbfidxWidths
+narrower(PbfidxWidths a, PbfidxWidths b)
+{
+	return (PbfidxWidths){Min(a.first, b.first), Min(a.most, b.most)};
+}
+
 /* All conditions together: keys add up, rates multiply. */
 static Search
 search_for_path(PlannerInfo *root, const Shape *shape, IndexPath *path)
 {
-	Search all = {.rate = 1, .choices = 1, .widest = PBFIDX_MAX_AREA_REGIONS};
+	Search all = {.rate = 1, .choices = 1, .areas = {PBFIDX_MAX_AREA_REGIONS, PBFIDX_MAX_AREA_REGIONS}};
 	ListCell *lc, *lc2;
 	bool multikey;
 
@@ -171,7 +177,7 @@ search_for_path(PlannerInfo *root, const Shape *shape, IndexPath *path)
 
 			all.keys += s.keys;
 			all.choices = Max(all.choices, s.choices);
-			all.widest = Min(all.widest, column_group(shape, clause->indexcol, &multikey).area_regions);
+			all.areas = narrower(all.areas, column_group(shape, clause->indexcol, &multikey).areas);
 			if (s.keys > 0)
 				all.rate *= s.rate;
 		}
@@ -186,9 +192,9 @@ spread(double things, double n)
 	return things > 0 && n > 0 ? Min(things, 2 * things * n / (2 * things + n)) : 0;
 }
 
-/* Pages looked at for one key that so many rows have. widest: area, in regions. */
+/* Pages looked at for one key that so many rows have. */
 static double
-count_probes(uint32 widest, double slabs, double rows)
+count_probes(PbfidxWidths widths, double slabs, double rows)
 {
 	double regions = ceil(slabs / PBFIDX_COLUMNS);
 	double leaves = slabs * UPPER_FPR;
@@ -197,7 +203,7 @@ count_probes(uint32 widest, double slabs, double rows)
 	/* Small tables have no upper: all leaf slabs are probed. */
 	if (slabs < PBFIDX_UPPER_FROM_SLABS)
 		return slabs;
-	for (PbfidxArea area = pbfidx_area(widest, 0); area.first < regions; area = pbfidx_area(widest, ++areas))
+	for (PbfidxArea area = pbfidx_area(widths, 0); area.first < regions; area = pbfidx_area(widths, ++areas))
 	{
 		double here = Min(regions - area.first, area.regions) / regions;
 		double columns = Min(slabs * here / area.regions, PBFIDX_COLUMNS);
@@ -233,7 +239,7 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	*selectivity = Min(1, fetched / tuples);
 	*correlation = 0;
 
-	probes = search.keys * count_probes(search.widest, slabs, rows / Max(search.choices, 1));
+	probes = search.keys * count_probes(search.areas, slabs, rows / Max(search.choices, 1));
 	get_tablespace_page_costs(info->reltablespace, &random_cost, NULL);
 	*pages = index_pages_fetched(probes * loop_count, info->pages, info->pages, root) / loop_count;
 	*startup_cost = 0;

@@ -177,13 +177,13 @@ pbfidx_init_metapage(Relation index, ForkNumber fork, const PbfidxMeta *frozen)
 static bool
 is_group_sound(const PbfidxGroup *g)
 {
-	if (g->area_regions < 1 || g->area_regions > PBFIDX_MAX_AREA_REGIONS ||
-	    (g->area_regions & (g->area_regions - 1)) != 0)
+	if (g->areas.first < 1 || g->areas.first > g->areas.most || g->areas.most > PBFIDX_MAX_AREA_REGIONS ||
+	    (g->areas.first & (g->areas.first - 1)) != 0 || (g->areas.most & (g->areas.most - 1)) != 0)
 		return false;
 	if (g->bits_per_key == 0)
 		return g->false_positive_rate >= PBFIDX_MIN_FPR && g->false_positive_rate <= PBFIDX_MAX_FPR &&
 		       g->parts == PBFIDX_SCALAR_PARTS;
-	return g->bits_per_key >= PBFIDX_MIN_BITS && g->bits_per_key <= PBFIDX_MAX_BITS && g->area_regions == 1 &&
+	return g->bits_per_key >= PBFIDX_MIN_BITS && g->bits_per_key <= PBFIDX_MAX_BITS && g->areas.most == 1 &&
 	       g->false_positive_rate > 0 && g->false_positive_rate < 1 &&
 	       (g->parts == 8 || g->parts == 4 || g->parts == 2);
 }

@@ -63,7 +63,7 @@ pbfidx_leaf_of(uint32 groups, uint32 group, uint64 range)
 static inline PbfidxArea
 pbfidx_area_over(const PbfidxCache *cache, uint32 region)
 {
-	return pbfidx_area_of(cache->group[region % cache->groups].area_regions, region / cache->groups);
+	return pbfidx_area_of(cache->group[region % cache->groups].areas, region / cache->groups);
 }
 
 /* The upper of an area, in a group. */

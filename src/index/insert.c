@@ -338,8 +338,8 @@ expected_column_keys(Relation index, PbfidxArea area, uint32 group, double range
 	PbfidxArea before;
 
 	if (area.first == 0)
-		return range_keys * PBFIDX_COLUMNS;
-	before = pbfidx_area_of(cache->group[group].area_regions, area.first - 1);
+		return range_keys * PBFIDX_COLUMNS * area.regions;
+	before = pbfidx_area_of(cache->group[group].areas, area.first - 1);
 	id = pbfidx_upper_of(cache, before, group);
 	pbfidx_read_uppers(index, &id, 1, &previous);
 	if (previous.now.start == 0)

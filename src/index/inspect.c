@@ -388,7 +388,7 @@ resummarize_group(PbfidxRebuild *r, uint32 group, uint64 first_slab, uint64 last
 		    r, (PbfidxSlabId){PBFIDX_LEAF, pbfidx_leaf_of(r->groups, group, slab * PBFIDX_COLUMNS)});
 	for (uint64 region = first_slab / PBFIDX_COLUMNS; region <= last_slab / PBFIDX_COLUMNS;)
 	{
-		PbfidxArea area = pbfidx_area_of(r->group[group].area_regions, (uint32) region);
+		PbfidxArea area = pbfidx_area_of(r->group[group].areas, (uint32) region);
 		PbfidxSlabId id = pbfidx_upper_of(pbfidx_cache(r->index), area, group);
 		PbfidxEntry upper;
 
@@ -618,7 +618,7 @@ predict(Planned *p)
 	{
 		double keys = samples[g].page_keys * result.pages_per_range, rate;
 
-		p->group[g].area_regions = pbfidx_area_regions_for(&p->group[g], keys);
+		p->group[g].areas = pbfidx_widths_for(&p->group[g], keys, heap_blocks / result.pages_per_range);
 		pages +=
 		    ceil(pbfidx_planned_pages(&p->group[g], ceil(heap_blocks / result.pages_per_range), keys,
 		                              samples[g].run_keys * result.pages_per_range * PBFIDX_COLUMNS, &rate));

@@ -14,8 +14,9 @@
  * - leaf: level 0: a column is a range.
  * - upper: level 1: a column is one leaf slab, or the same number of consecutive ones as any other column.
  * - region: the ranges of one record of the directory: PBFIDX_COLUMNS leaf slabs of PBFIDX_COLUMNS ranges.
- * - area: the regions under one upper slab: one; behind the first 16 areas two, behind 8 of those four,
- * behind 8 of those eight. The entry of the upper is in the record of the first one.
+ * - area: the regions under one upper slab: as many as the group says for the first 16 areas, twice as many
+ * for the next 8, and so on until there are as many as it says at most. The entry of the upper is in the
+ * record of the first one.
  * - group: columns of the index that share slabs: all scalar columns are one group, each multi-key column is
  *   a group of its own, with its own rate and shape of matrix. The regions of the groups are interleaved: the
  *   directory has region r of the heap for group g as number r * groups + g, and slabs are numbered by that.
@@ -31,7 +32,7 @@
 #include "storage/bufpage.h"
 
 #define PBFIDX_MAGIC 0x70626649
-#define PBFIDX_VERSION 3 /* 1: parts of 64 rows, no groups; 2: an upper for each region; never released */
+#define PBFIDX_VERSION 4      /* 1: parts of 64 rows, no groups; 2, 3: other areas; never released */
 #define PBFIDX_PAGE_ID 0xFF8B /* last two bytes of every page, for tools that look there */
 
 /* Rows of a slab page, at least: a row has as many bytes as that leaves room for, then there are as many rows
@@ -115,6 +116,13 @@ typedef struct PbfidxFree
 
 #define PBFIDX_MAX_GROUPS 8 /* so that the directory reaches every heap page for each of them */
 
+/* Regions of an area: of the first ones and at most. Powers of two. */
+typedef struct PbfidxWidths
+{
+	uint16 first;
+	uint16 most;
+} PbfidxWidths;
+
 typedef struct PbfidxGroup
 {
 	float8
@@ -122,13 +130,13 @@ typedef struct PbfidxGroup
 	float4 bits_per_key;     /* multi-key: in leaf slabs; scalar: 0, by the rate */
 	uint32 column_keys;      /* distinct keys expected in a range */
 	uint32 parts;            /* of its matrices */
-	uint32 area_regions;     /* of its widest areas: a power of two */
+	PbfidxWidths areas;
 } PbfidxGroup;
 
 StaticAssertDecl(sizeof(PbfidxGroup) == 24, "frozen format");
 
-#define PBFIDX_SINGLE_AREAS 16    /* of one region */
-#define PBFIDX_AREAS 8            /* of any other width, before that is doubled */
+#define PBFIDX_FIRST_AREAS 16     /* of the first width */
+#define PBFIDX_AREAS 8            /* of any other, before that is doubled */
 #define PBFIDX_MAX_AREA_REGIONS 8 /* what an area saves look-ups of one row, it costs those of many */
 
 StaticAssertDecl(PBFIDX_COLUMNS % PBFIDX_MAX_AREA_REGIONS == 0, "no column of an upper is of two regions");
@@ -177,23 +185,23 @@ typedef struct PbfidxArea
 	uint32 regions;
 } PbfidxArea;
 
-/* Areas of a width, which is not the last one. */
+/* Areas of a width, if it is not the last one. */
 static inline uint32
-pbfidx_areas(uint32 regions)
+pbfidx_areas(PbfidxWidths widths, uint32 regions)
 {
-	return regions == 1 ? PBFIDX_SINGLE_AREAS : PBFIDX_AREAS;
+	return regions == widths.first ? PBFIDX_FIRST_AREAS : PBFIDX_AREAS;
 }
 
-/* Area n of the heap. widest: area_regions of the group. */
+/* Area n of the heap. */
 static inline PbfidxArea
-pbfidx_area(uint32 widest, uint32 n)
+pbfidx_area(PbfidxWidths widths, uint32 n)
 {
-	PbfidxArea a = {0, 1};
+	PbfidxArea a = {0, widths.first};
 
-	for (; a.regions < widest && n >= pbfidx_areas(a.regions); a.regions *= 2)
+	for (; a.regions < widths.most && n >= pbfidx_areas(widths, a.regions); a.regions *= 2)
 	{
-		n -= pbfidx_areas(a.regions);
-		a.first += pbfidx_areas(a.regions) * a.regions;
+		n -= pbfidx_areas(widths, a.regions);
+		a.first += pbfidx_areas(widths, a.regions) * a.regions;
 	}
 	a.first += n * a.regions;
 	return a;
@@ -201,12 +209,13 @@ pbfidx_area(uint32 widest, uint32 n)
 
 /* The area that has a region of the heap. */
 static inline PbfidxArea
-pbfidx_area_of(uint32 widest, uint32 region)
+pbfidx_area_of(PbfidxWidths widths, uint32 region)
 {
-	PbfidxArea a = {0, 1};
+	PbfidxArea a = {0, widths.first};
 
-	for (; a.regions < widest && region - a.first >= pbfidx_areas(a.regions) * a.regions; a.regions *= 2)
-		a.first += pbfidx_areas(a.regions) * a.regions;
+	for (; a.regions < widths.most && region - a.first >= pbfidx_areas(widths, a.regions) * a.regions;
+	     a.regions *= 2)
+		a.first += pbfidx_areas(widths, a.regions) * a.regions;
 	a.first += (region - a.first) / a.regions * a.regions;
 	return a;
 }

@@ -132,10 +132,10 @@ leaf_size(PbfidxRebuild *r, uint32 leaf)
 static PbfidxArea
 area_under(const PbfidxRebuild *r, PbfidxSlabId upper)
 {
-	return pbfidx_area_of(group_of(r, upper)->area_regions, upper.slab / r->groups);
+	return pbfidx_area_of(group_of(r, upper)->areas, upper.slab / r->groups);
 }
 
-/* Mean rate of the leaf slabs under an upper, for the keys they were made for. */
+/* Mean rate of the leaf slabs under an upper, for the keys they were made for, if any. */
 static double
 mean_leaf_fpr(PbfidxRebuild *r, PbfidxSlabId upper)
 {
@@ -150,7 +150,7 @@ mean_leaf_fpr(PbfidxRebuild *r, PbfidxSlabId upper)
 		{
 			const PbfidxEntry *entry = &region->leaf[leaf];
 
-			if (entry->now.start == 0)
+			if (entry->now.start == 0 || entry->column_keys == 0)
 				continue;
 			sum += pbfidx_leaf_fpr(group_of(r, upper), entry->column_keys, entry->now.blocks);
 			n++;

@@ -496,15 +496,15 @@ scan_regions(PbfidxScan *so, IndexScanDesc scan, TIDBitmap *tbm)
 	uint64 per_region = (uint64) PBFIDX_COLUMNS * PBFIDX_COLUMNS * pages_per_range;
 	uint32 regions = (uint32) ((heap_blocks + per_region - 1) / per_region);
 	int group = regions > 0 ? so->conditions.list[0].group : 0;
-	uint32 widest = pbfidx_cache(scan->indexRelation)->group[group].area_regions;
+	PbfidxWidths widths = pbfidx_cache(scan->indexRelation)->group[group].areas;
 	int64 pages = 0;
 
-	for (uint32 area = 0; pbfidx_area(widest, area).first < regions; area += so->window)
+	for (uint32 area = 0; pbfidx_area(widths, area).first < regions; area += so->window)
 	{
 		uint32 n = 0;
 
-		for (; n < so->window && pbfidx_area(widest, area + n).first < regions; n++)
-			so->areas[n].area = pbfidx_area(widest, area + n);
+		for (; n < so->window && pbfidx_area(widths, area + n).first < regions; n++)
+			so->areas[n].area = pbfidx_area(widths, area + n);
 		pages += scan_window(so, scan, tbm, n, regions, heap_blocks);
 	}
 	return pages;

@@ -179,14 +179,12 @@ pbfidx_plan(const PbfidxGroup *g, double range_keys, double column_keys, uint32 
 	return width > 0 ? plan_by_rate(g, range_keys, column_keys, width) : plan_alone(g, range_keys);
 }
 
-/*
- * Keys of a multi-key column are shared by many rows, and each slab that has the key costs as many leaf slabs
- * as a column has; so their areas are narrow. Others are as wide as leaves an upper room to double.
- */
-uint32
-pbfidx_area_regions_for(const PbfidxGroup *g, double range_keys)
+/* Keys of a multi-key column are shared by many rows, and each slab that has the key costs as many leaf slabs
+ * as a column has; so their areas are narrow. Others are as wide as leaves an upper room to double. */
+static uint16
+widest_area(const PbfidxGroup *g, double range_keys)
 {
-	uint32 regions = g->bits_per_key > 0 ? 1 : PBFIDX_MAX_AREA_REGIONS;
+	uint16 regions = g->bits_per_key > 0 ? 1 : PBFIDX_MAX_AREA_REGIONS;
 
 	while (regions > 1)
 	{
@@ -197,6 +195,19 @@ pbfidx_area_regions_for(const PbfidxGroup *g, double range_keys)
 		regions /= 2;
 	}
 	return regions;
+}
+
+/* The last area has an upper as if it were full. So the first ones are as wide as there are eight of them:
+ * what is missing of the last one is some percent of the index then. */
+PbfidxWidths
+pbfidx_widths_for(const PbfidxGroup *g, double range_keys, double ranges)
+{
+	PbfidxWidths widths = {1, widest_area(g, range_keys)};
+	double regions = ranges / PBFIDX_COLUMNS / PBFIDX_COLUMNS;
+
+	while (widths.first < widths.most && regions >= 2.0 * widths.first * PBFIDX_AREAS)
+		widths.first *= 2;
+	return widths;
 }
 
 uint32
@@ -242,9 +253,9 @@ pbfidx_planned_pages(const PbfidxGroup *g, double ranges, double range_keys, dou
 	double pages = Max(slabs / PBFIDX_COLUMNS, 1) / PBFIDX_REGIONS_PER_PAGE, sum = 0, area_rate = 0;
 	uint32 planned_width = PG_UINT32_MAX;
 	PbfidxPlan plan = {0, 0};
-	PbfidxArea area = {0, 1};
+	PbfidxArea area = pbfidx_area(g->areas, 0);
 
-	for (uint32 n = 0; (double) area.first * PBFIDX_COLUMNS < slabs; area = pbfidx_area(g->area_regions, ++n))
+	for (uint32 n = 0; (double) area.first * PBFIDX_COLUMNS < slabs; area = pbfidx_area(g->areas, ++n))
 	{
 		double here =
 		    Min(slabs - (double) area.first * PBFIDX_COLUMNS, (double) area.regions * PBFIDX_COLUMNS);

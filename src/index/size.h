@@ -36,18 +36,18 @@ typedef struct PbfidxPlan
 	uint32 upper_blocks; /* 0: no upper */
 } PbfidxPlan;
 
-/* A group of scalar columns, whose rate is asked for; a multi-key column, whose bits are. */
 /* The rate of a range of scalar columns where none is asked for: the usual one, or what makes a look-up in a
  * long heap read at most one page in vain. */
 extern double pbfidx_choose_fpr(double heap_blocks);
+/* A group of scalar columns, whose rate is asked for; a multi-key column, whose bits are. */
 extern PbfidxGroup pbfidx_scalar_group(double fpr);
 extern PbfidxGroup pbfidx_multikey_group(double bits_per_key);
 
 /* Heap pages of a range that together have enough keys; page_keys: distinct keys of one page. */
 extern uint32 pbfidx_pages_per_range_for(double page_keys);
 
-/* Regions of the widest areas of a group of so many distinct keys in a range. */
-extern uint32 pbfidx_area_regions_for(const PbfidxGroup *g, double range_keys);
+/* How wide the areas of a group of so many distinct keys in a range are, over a heap of so many ranges. */
+extern PbfidxWidths pbfidx_widths_for(const PbfidxGroup *g, double range_keys, double ranges);
 
 /* range_keys, column_keys: distinct keys in a range and in a column of the upper, which is `width` leaf slabs
  * of full ranges. width 0: no upper. */

@@ -67,23 +67,30 @@ sub is_right
 	return;
 }
 
+# Rows in these blocks. Some are new, some have keys that other regions have.
+my $id = 0;
+sub grow
+{
+	my ($table, @blocks) = @_;
+	for my $block (sort { $a <=> $b } @blocks)
+	{
+		lengthen($node, $table, $block + 1) if $block > 0;
+		$node->safe_psql('postgres', insert($table, $id + 1, $id + 2) . insert($table, 1 + $id % 7, 1 + $id % 7));
+		$id += 2;
+	}
+	return;
+}
+
 # First regions of the areas, as the uppers say.
 sub uppers { return $node->safe_psql('postgres', "SELECT string_agg(slab::text, ' ' ORDER BY slab) FROM pbfidx_slabs('$_[0]_i') WHERE level = 1 AND column_group = $_[1]"); }
 
 # ---- growth ----
 
 $node->safe_psql('postgres', 'CREATE TABLE grown (k int, tags int[]); CREATE INDEX grown_i ON grown USING pbfidx (k, tags) WITH (pages_per_range = 1)');
-my $id = 0;
 my $regions = 75;
 my @blocks = (0, map { $_ * $region, $_ * $region - 1, $_ * $region + 1 } 1, 15, 16, 17, 18, 30, 32, 36, 37, 60, 64, 65, 72, 74);
 push @blocks, map { int(rand($regions * $region)) } 1 .. 60;
-for my $block (sort { $a <=> $b } @blocks)
-{
-	lengthen($node, 'grown', $block + 1) if $block > 0;
-	# Some rows are new, some have keys that other regions have.
-	$node->safe_psql('postgres', insert('grown', $id + 1, $id + 2) . insert('grown', 1 + $id % 7, 1 + $id % 7));
-	$id += 2;
-}
+grow('grown', @blocks);
 is_right('grown', 'grown', 1);
 
 # 16 areas of one region, 8 each of 2 and 4, then those of 8.
@@ -113,7 +120,23 @@ for my $workers (0, 2)
 	is_right('grown', "built with $workers workers", $workers);
 }
 is($node->safe_psql('postgres', "SELECT pbfidx_estimate('grown', '{k,tags}') IS NOT NULL"), 't', 'estimated');
-is($node->safe_psql('postgres', "SELECT upper_slabs || ' ' || (est_false_positive_rate BETWEEN 0 AND 1) FROM pbfidx_stats('grown_i') WHERE column_group = 0"), '34 true', 'statistics');
+is($node->safe_psql('postgres', "SELECT upper_slabs || ' ' || (est_false_positive_rate BETWEEN 0 AND 1) FROM pbfidx_stats('grown_i') WHERE column_group = 0"), '10 true', 'built over so many regions, all areas are wide');
+
+# ---- built over a long table, then grown ----
+
+for my $built ([ 15, '0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 18' ], [ 17, '0 2 4 6 8 10 12 14 16 18 20' ], [ 33, '0 4 8 12 16 20 24 28 32 36' ])
+{
+	my ($length, $begins) = @$built;
+	my $table = "built$length";
+	$node->safe_psql('postgres', "CREATE TABLE $table (k int, tags int[])");
+	grow($table, map { int($_ * $region + rand($region / 2)) } 0 .. $length - 1);
+	lengthen($node, $table, $length * $region);
+	$node->safe_psql('postgres', "CREATE INDEX ${table}_i ON $table USING pbfidx (k, tags) WITH (pages_per_range = 1)");
+	is_right($table, "$table: at first");
+	grow($table, map { int($_ * $region + rand($region / 2)) } $length .. $length + 4);
+	is_right($table, "$table: grown", 1);
+	is(uppers($table, 0), $begins, "$table: areas are as wide as was chosen when it was built");
+}
 
 # ---- the rate, where none is asked for ----
 
