@@ -381,5 +381,26 @@ SELECT pbfidx_estimate('est', '{x}', 2e-6, '{int4_ops}');
 SELECT pbfidx_estimate('est', '{x}', 2e-6, '{array_ops,array_ops}');
 DROP TABLE est;
 
+-- Keys that all ranges have are on the same pages of all slabs: statistics take another page of each.
+CREATE TABLE m_common AS
+SELECT jsonb_build_object('sku', 'S' || i * 7919 % 50000, 'qty', i % 10, 'src', (ARRAY['web', 'app', 'shop'])[1 + i % 3], 'trace', md5('t' || i)) AS doc
+FROM generate_series(1, 100000) i;
+CREATE INDEX m_common_i ON m_common USING pbfidx (doc);
+VACUUM ANALYZE m_common;
+CREATE FUNCTION pages_in_vain(n int) RETURNS float8 LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+	plan json;
+	pages float8 = 0;
+BEGIN
+	FOR i IN 1 .. n LOOP
+		EXECUTE format('EXPLAIN (ANALYZE, FORMAT json, TIMING off) SELECT FROM m_common WHERE doc ? %L', 'absent' || i) INTO plan;
+		pages = pages + (plan #>> '{0,Plan,Lossy Heap Blocks}')::float8;
+	END LOOP;
+	RETURN pages / n;
+END $$;
+SELECT est_false_pages / pages_in_vain(300) BETWEEN 0.7 AND 1.4 AS estimated, keys BETWEEN 0.9 * 228000 AND 1.1 * 228000 AS keys FROM pbfidx_stats('m_common_i');
+DROP TABLE m_common;
+DROP FUNCTION pages_in_vain;
+
 SET client_min_messages = warning;
 DROP SCHEMA multikey CASCADE;

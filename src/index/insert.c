@@ -353,7 +353,7 @@ make_slab(Relation index, PbfidxSlabId id, uint32 blocks, double column_keys)
 {
 	int parts = (int) pbfidx_group_of(pbfidx_cache(index), id)->parts;
 	PbfidxAllocation a = pbfidx_allocate(index, blocks);
-	PbfidxEntry entry = {a.extent, {0, 0, 0}, 0, (uint32) column_keys};
+	PbfidxEntry entry = {a.extent, {0, 0, 0}, 0, (uint32) Min(column_keys, PG_UINT32_MAX)};
 
 	pbfidx_write_slab(index, id, a.extent, parts, NULL);
 	pbfidx_publish(index, id, &entry, &a, NULL);
@@ -396,7 +396,8 @@ grow(Relation index, uint32 leaf, double range_keys, double column_keys)
 	pbfidx_read_entries(index, leaf, &upper, &present);
 	if (present.now.start != 0)
 		return;
-	if (area.first > 0 && upper.now.start == 0 && is_area_empty(index, area, group))
+	/* Where an upper is being built, it is the rebuild that publishes it. */
+	if (area.first > 0 && upper.now.start == 0 && upper.next.start == 0 && is_area_empty(index, area, group))
 		plan = pbfidx_plan(&g, range_keys, column_keys, area.regions);
 	else
 		plan = (PbfidxPlan){pbfidx_leaf_blocks(&g, range_keys, column_keys, upper.now.blocks), 0};

@@ -48,10 +48,16 @@ PG_FUNCTION_INFO_V1(pbfidx_estimate);
 static void
 require_pbfidx(Relation index)
 {
-	if (index->rd_rel->relkind != RELKIND_INDEX || index->rd_rel->relam != get_index_am_oid("pbfidx", false))
+	bool ours = index->rd_rel->relam == get_index_am_oid("pbfidx", false);
+
+	if (ours && index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
+		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
+		        errmsg("\"%s\" is a partitioned index", RelationGetRelationName(index)),
+		        errhint("Name the index of a partition."));
+	if (!ours || index->rd_rel->relkind != RELKIND_INDEX)
 		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
 		        errmsg("\"%s\" is not a pbfidx index", RelationGetRelationName(index)),
-		        errhint("For a partitioned index name the index of a partition."));
+		        errhint("Name the index, not its table."));
 	if (RELATION_IS_OTHER_TEMP(index))
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 		        errmsg("cannot access temporary indexes of other sessions"));
@@ -104,12 +110,16 @@ typedef struct SlabStats
 	int saturated; /* that say yes to most keys */
 } SlabStats;
 
-/* From one page of the slab, which is like the others. false: recycled in between. */
+/*
+ * From one page of the slab: not the same of each, as keys that all ranges have are on the same pages of all
+ * slabs. false: recycled in between.
+ */
 static bool
 slab_stats(Relation index, PbfidxSlabId id, const PbfidxEntry *entry, SlabStats *s)
 {
 	int parts = (int) pbfidx_group_of(pbfidx_cache(index), id)->parts;
-	Buffer buffer = pbfidx_lock_slab_page(index, id, entry->now, 0, BUFFER_LOCK_SHARE, NULL);
+	uint32 block = entry->now.blocks > 0 ? id.slab % entry->now.blocks : 0;
+	Buffer buffer = pbfidx_lock_slab_page(index, id, entry->now, block, BUFFER_LOCK_SHARE, NULL);
 	const uint8 *matrix;
 
 	if (!BufferIsValid(buffer))

@@ -19,8 +19,9 @@
  */
 #define AHEAD 4
 
-/* Buffers of temporary tables are few. */
+/* Buffers of temporary tables are few, and a server may have as few as 16 for all. */
 #define LOCAL_PROBES 8
+#define SHARED_PROBES Min(PBFIDX_PROBES, NBuffers / 4)
 
 void
 pbfidx_init_probes(PbfidxProbes *probes, IndexScanDesc scan, int group)
@@ -29,7 +30,7 @@ pbfidx_init_probes(PbfidxProbes *probes, IndexScanDesc scan, int group)
 
 	probes->scan = scan;
 	probes->n = 0;
-	probes->room = RelationUsesLocalBuffers(index) ? LOCAL_PROBES : PBFIDX_PROBES;
+	probes->room = RelationUsesLocalBuffers(index) ? LOCAL_PROBES : SHARED_PROBES;
 	probes->parts = (int) pbfidx_cache(index)->group[group].parts;
 }
 

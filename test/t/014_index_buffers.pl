@@ -99,5 +99,10 @@ SELECT pages >= 400, CASE WHEN current_setting('debug_assertions')::bool THEN pa
 FROM seen, (SELECT idx_blks_hit + idx_blks_read AS reads FROM pg_statio_user_indexes WHERE indexrelname = 'a_i') s;
 SQL
 is((split /\n/, $counted)[-1], 't|t', 'pages read are counted, by EXPLAIN and by the statistics');
+
+# As few buffers as a server can have, some of them pinned by the rest of the plan.
+$node->append_conf('postgresql.conf', "shared_buffers = 128kB\n");
+$node->restart;
+is($node->safe_psql('postgres', 'SET enable_seqscan = off; SELECT count(*) FROM a s1, a s2 WHERE s1.n < 50 AND s2.id = md5((s1.n + 100)::text)::uuid'), 49, 'with 16 buffers');
 $node->stop;
 done_testing();
