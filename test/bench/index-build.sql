@@ -7,7 +7,7 @@
 CREATE INDEX v_first ON v (id) WHERE false;
 \endif
 
-CREATE PROCEDURE build_all(run int, max_parallel int) LANGUAGE plpgsql AS $$
+CREATE PROCEDURE build_all(run int) LANGUAGE plpgsql AS $$
 DECLARE
     p peer;
     target text = CASE WHEN run = 1 THEN 'v' ELSE 't' END;
@@ -21,28 +21,34 @@ BEGIN
             EXECUTE format('DROP INDEX %I', target || '_' || p.name);
         END IF;
         COMMIT;
-        IF p.parallel AND max_parallel > 0 AND (run = 2 OR run = 1 AND p.name = 'pbfidx') THEN
-            FOR i IN 1..2 LOOP
-                PERFORM set_config('max_parallel_maintenance_workers', max_parallel::text, false);
-                CALL timed('parallel', p.name, run * 10 + i, format(p.ddl, 'dropped', target));
-                RESET max_parallel_maintenance_workers;
-                DROP INDEX dropped;
-                COMMIT;
-            END LOOP;
-        END IF;
     END LOOP;
 END $$;
 
-ALTER TABLE t SET (parallel_workers = 2);
+-- Serial builds and ones with two workers in turn, so that a drift hits both alike.
+CREATE PROCEDURE build_in_turn() LANGUAGE plpgsql AS $$
+DECLARE
+    p peer;
+BEGIN
+    FOR p IN SELECT * FROM peer WHERE turns > 0 ORDER BY ord LOOP
+        FOR i IN 0 .. 2 * p.turns - 1 LOOP
+            PERFORM set_config('max_parallel_maintenance_workers', CASE WHEN i % 4 IN (0, 3) THEN '0' ELSE '2' END, false);
+            CALL timed(CASE WHEN i % 4 IN (0, 3) THEN 'serial' ELSE 'parallel' END, p.name, i, format(p.ddl, 'dropped', 't'));
+            DROP INDEX dropped;
+            COMMIT;
+        END LOOP;
+    END LOOP;
+    RESET max_parallel_maintenance_workers;
+END $$;
+
 \if :short
-CALL build_all(2, 0);
+CALL build_all(2);
 \else
-ALTER TABLE v SET (parallel_workers = 2);
-CALL build_all(1, 2);
-CALL build_all(3, 2);
-CALL build_all(2, 2);
-ALTER TABLE v RESET (parallel_workers);
-\endif
+CALL build_all(1);
+CALL build_all(3);
+ALTER TABLE t SET (parallel_workers = 2);
+CALL build_in_turn();
 ALTER TABLE t RESET (parallel_workers);
+CALL build_all(2);
+\endif
 VACUUM (ANALYZE) t;
 CREATE TABLE stats_at_build AS SELECT * FROM pbfidx_stats('t_pbfidx');

@@ -24,21 +24,21 @@ FROM generate_series(0, 6) n \gexec
 \endif
 
 CREATE TABLE peer (
-    ord int GENERATED ALWAYS AS IDENTITY, name text PRIMARY KEY, title text, ddl text, parallel bool, in_vacuum bool,
-    runs int
+    ord int GENERATED ALWAYS AS IDENTITY, name text PRIMARY KEY, title text, ddl text, in_vacuum bool, runs int,
+    turns int -- builds with and without workers
 );
-INSERT INTO peer (name, title, ddl, parallel, in_vacuum, runs)
+INSERT INTO peer (name, title, ddl, in_vacuum, runs, turns)
 SELECT name, title, 'CREATE INDEX %I ON %I USING ' || replace(ddl, '{}', ceil(32 * :rows::bigint / (pg_relation_size('t') / 8192.0))::text),
-       parallel, in_vacuum, runs
+       in_vacuum, runs, turns
 FROM (VALUES
-    (1, 'pbfidx', 'pbfidx', 'pbfidx (id)', true, true, 3),
-    (2, 'btree', 'btree', 'btree (id)', true, true, 3),
-    (3, 'hash', 'hash', 'hash (id)', false, false, 1), -- too slow to be built more than once
-    (4, 'brin', 'BRIN bloom, default', 'brin (id uuid_bloom_ops)', false, false, 3),
-    (5, 'brin_tuned', 'BRIN bloom, tuned', 'brin (id uuid_bloom_ops (n_distinct_per_range = {}, false_positive_rate = 0.0001)) WITH (pages_per_range = 32)', false, true, 3),
-    (6, 'bloom32', 'contrib/bloom, length 32', 'bloom (h) WITH (length = 32)', false, true, 3),
-    (7, 'bloom64', 'contrib/bloom, length 64', 'bloom (h) WITH (length = 64)', false, false, 3)
-) p (ord, name, title, ddl, parallel, in_vacuum, runs) ORDER BY ord;
+    (1, 'pbfidx', 'pbfidx', 'pbfidx (id)', true, 3, 9),
+    (2, 'btree', 'btree', 'btree (id)', true, 3, 3),
+    (3, 'hash', 'hash', 'hash (id)', false, 1, 0), -- too slow to be built more than once
+    (4, 'brin', 'BRIN bloom, default', 'brin (id uuid_bloom_ops)', false, 3, 0),
+    (5, 'brin_tuned', 'BRIN bloom, tuned', 'brin (id uuid_bloom_ops (n_distinct_per_range = {}, false_positive_rate = 0.0001)) WITH (pages_per_range = 32)', true, 3, 0),
+    (6, 'bloom32', 'contrib/bloom, length 32', 'bloom (h) WITH (length = 32)', true, 3, 0),
+    (7, 'bloom64', 'contrib/bloom, length 64', 'bloom (h) WITH (length = 64)', false, 3, 0)
+) p (ord, name, title, ddl, in_vacuum, runs, turns) ORDER BY ord;
 
 \if :short
 UPDATE peer SET runs = 1;

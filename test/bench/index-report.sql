@@ -6,16 +6,16 @@ SELECT num(:rows::bigint) AS rows_text, num(:more::bigint) AS more_text \gset
 \echo
 SELECT format('Table t: %s rows of (id uuid, k bigint, h int, g int, note text), %s pages when the indexes were built, %s MB; ids are random. '
               'contrib/bloom knows int, not uuid: its indexes are on h, a hash of the id. "Tuned" is the best known of BRIN: %s '
-              'Parallel: with two workers (and the leader), where fewer cores are free than that, the leader''s share of the CPU time says more than the time.',
+              'Parallel: with two workers (and the leader), beside serial builds made in turn with them; where fewer cores are free than that, the leader''s share of the CPU time says more than the time.',
               :'rows_text', num(s.heap_pages), mb(s.heap_pages * 8192), (SELECT code(substring(ddl FROM 'brin.*')) FROM peer WHERE name = 'brin_tuned') || '.')
 FROM stats_at_build s;
 \echo
-SELECT md_head('index', 'MB', 'bits a row', 'size / btree', 'build, s', 'CPU s', 'spread', 'builds', 'build / btree', '2 workers, s', '/ serial', 'leader''s CPU / serial CPU');
+SELECT md_head('index', 'MB', 'bits a row', 'size / btree', 'build, s', 'CPU s', 'spread', 'builds', 'build / btree', 'serial in turn, s', '2 workers, s', 'spread', 'builds of each', '/ serial', 'leader''s CPU / serial CPU');
 SELECT md(title, mb(bytes), num(bytes * 8.0::float8 / :rows), num(bytes::float8 / (SELECT bytes FROM index_size WHERE name = 'btree')),
           num(b.ms / 1000), num(b.cpu_ms / 1000), pct(b.range_ms / b.ms), peer.runs::text,
-          num(b.ms / (SELECT ms FROM bench_command WHERE grp = 'build' AND name = 'btree')), num(p.ms / 1000), num(p.ms / b.ms), num(p.cpu_ms / b.cpu_ms))
+          num(b.ms / (SELECT ms FROM bench_command WHERE grp = 'build' AND name = 'btree')), num(s.ms / 1000), num(p.ms / 1000), pct(p.range_ms / p.ms), nullif(peer.turns, 0)::text, num(p.ms / s.ms), num(p.cpu_ms / s.cpu_ms))
 FROM peer JOIN index_size USING (name) JOIN bench_command b ON b.grp = 'build' AND b.name = peer.name
-     LEFT JOIN bench_command p ON p.grp = 'parallel' AND p.name = peer.name
+     LEFT JOIN bench_command s ON s.grp = 'serial' AND s.name = peer.name LEFT JOIN bench_command p ON p.grp = 'parallel' AND p.name = peer.name
 ORDER BY ord;
 \echo
 SELECT format('%spbfidx_stats of the big one: %s leaf slabs, %s upper slabs, %s bits a key.',
