@@ -45,6 +45,9 @@ CALL build_all(2);
 \else
 CALL build_all(1);
 CALL build_all(3);
+-- What is still on its way to the disk would take a processor from the workers.
+CHECKPOINT;
+\! sync
 ALTER TABLE t SET (parallel_workers = 2);
 CALL build_in_turn();
 ALTER TABLE t RESET (parallel_workers);

@@ -47,6 +47,12 @@ SELECT md_head('', 'query', 'queries', 'rows', 'pbfidx, ms', 'index, ms', 'GIN, 
 SELECT md(title, p.name, num(p.n), num(p.rows), num(p.ms), num(p.index_ms), num(g.ms), num(g.index_ms), num(p.ms / g.ms), num(p.cpu_ms / g.cpu_ms), num(s.ms))
 FROM tables t JOIN looked p USING (tab) JOIN looked g USING (tab, name) LEFT JOIN looked s ON s.tab = p.tab AND s.name = p.name AND s.peer = 'none'
 WHERE p.peer = 'pbfidx' AND g.peer = 'gin' ORDER BY t.ord, p.ord;
+\echo
+SELECT format('To name at most as many wrong rows of the table tags as right ones, any structure that loses none needs log2(n / r) bits for each key '
+              'of a tag that r of n rows have (Carter et al. 1978), a Bloom filter 1.44 times that. For tags of at most one row of 1,000, with none for the '
+              'others: %s and %s bits for each of the %s keys in the rows. A quarter of GIN''s size is %s.',
+              num(bits / keys), num(1.44 * bits / keys), num(keys), num(gin * 8 / 4 / keys))
+FROM row_filter, size WHERE tab = 'tags';
 \o /dev/null
 CREATE TABLE must_hold (ord int GENERATED ALWAYS AS IDENTITY, what text, measured float8, cpu float8, target float8);
 INSERT INTO must_hold (what, measured, target) SELECT 'size : GIN, ' || title, pbfidx / gin, size_target FROM tables JOIN size USING (tab) ORDER BY ord;

@@ -163,3 +163,13 @@ BEGIN
         WHERE l.ord = q.ord AND l.peer = look_up.peer AND l.run = look_up.run;
     END LOOP;
 END $$;
+
+-- Of an ideal filter of rows: bits for each of r rows' keys if it may name r wrong ones of n beside them, log2(n / r), for tags
+-- of at most one row of 1,000; none for the others.
+CREATE TABLE row_filter (keys float8, bits float8);
+CREATE PROCEDURE count_bits() LANGUAGE sql AS $$
+    INSERT INTO row_filter
+    SELECT sum(r), sum(r * ln(n / r) / ln(2)) FILTER (WHERE r <= n / 1000)
+    FROM (SELECT count(*)::float8 AS n FROM tags) t,
+         (SELECT count(*)::float8 AS r FROM tags, LATERAL (SELECT DISTINCT unnest(tags) AS tag) x GROUP BY tag) y
+$$;
