@@ -376,5 +376,6 @@ pbfidx_rebuild_slab(PbfidxRebuild *r, PbfidxSlabId id)
 
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(mcxt);
+	r->slabs += done;
 	return done;
 }

@@ -111,7 +111,7 @@ maintain_region(PbfidxRebuild *r, uint32 number, uint64 budget)
 
 /* Starts anywhere and goes round, so that a small budget serves all regions in turn. */
 static void
-maintain(Relation heap, Relation index)
+maintain(Relation heap, Relation index, int elevel)
 {
 	PbfidxRebuild *r = pbfidx_begin_rebuild(heap, index, true);
 	uint64 region_pages = (uint64) PBFIDX_COLUMNS * PBFIDX_COLUMNS * r->pages_per_range;
@@ -122,7 +122,24 @@ maintain(Relation heap, Relation index)
 
 	for (uint32 i = 0; i < regions && r->heap_pages < budget; i++)
 		maintain_region(r, (first + i) % regions, budget);
+	ereport(elevel, errmsg("index \"%s\": %u slabs built anew, from %llu pages of the table",
+	                       RelationGetRelationName(index), r->slabs, (unsigned long long) r->heap_pages));
 	pbfidx_end_rebuild(r);
+}
+
+/* Of so many pages of the index those that nothing uses. */
+static BlockNumber
+free_pages(Relation index, BlockNumber pages)
+{
+	PbfidxMeta *meta = palloc(sizeof(PbfidxMeta));
+	BlockNumber n;
+
+	pbfidx_read_meta(index, meta);
+	n = pages > meta->hwm ? pages - meta->hwm : 0;
+	for (uint32 i = 0; i < meta->free_count; i++)
+		n += meta->free[i].blocks;
+	pfree(meta);
+	return n;
 }
 
 /* Whether maintenance runs code of the table's owner, or support functions that do not come with the server.
@@ -147,7 +164,7 @@ runs_owners_code(Relation index)
  * time.
  */
 static void
-maintain_guarded(Relation heap, Relation index)
+maintain_guarded(Relation heap, Relation index, int elevel)
 {
 	MemoryContext mcxt = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -155,7 +172,7 @@ maintain_guarded(Relation heap, Relation index)
 	BeginInternalSubTransaction(NULL);
 	PG_TRY();
 	{
-		maintain(heap, index);
+		maintain(heap, index, elevel);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
@@ -219,14 +236,15 @@ pbfidx_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 		if (push)
 			PushActiveSnapshot(GetTransactionSnapshot());
 		if (runs_owners_code(info->index))
-			maintain_guarded(heap, info->index);
+			maintain_guarded(heap, info->index, info->message_level);
 		else
-			maintain(heap, info->index);
+			maintain(heap, info->index, info->message_level);
 		if (push)
 			PopActiveSnapshot();
 		table_close(heap, NoLock);
 	}
 	stats->num_pages = RelationGetNumberOfBlocks(info->index);
+	stats->pages_free = free_pages(info->index, stats->num_pages);
 	stats->num_index_tuples = info->num_heap_tuples;
 	stats->estimated_count = info->estimated_count;
 	return stats;

@@ -69,6 +69,9 @@ sub quit
 # Where the slabs are: changes when one is rebuilt.
 sub slabs { return $node->safe_psql('postgres', "SELECT string_agg(level || '/' || slab || ':' || start_block, ' ' ORDER BY level, slab) FROM pbfidx_slabs('$_[0]')"); }
 
+# All but those that nothing uses: metapage, one directory page, slabs.
+sub pages_in_use { return $node->safe_psql('postgres', "SELECT 2 + sum(blocks) FROM pbfidx_slabs('$_[0]')"); }
+
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION pbf;
 CREATE FUNCTION careful(x int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS
@@ -242,7 +245,10 @@ for my $how ('pg_cancel_backend', 'pg_terminate_backend', 'statement_timeout')
 	like($said, qr/canceling statement|terminating connection/, "a rebuild is interrupted: $how");
 	checked('s_k', 'half rebuilt');
 	my $before = slabs('s_k');
-	succeeds('VACUUM s', 'VACUUM after that');
+	my (undef, undef, $told) = $node->psql('postgres', 'VACUUM (VERBOSE) s');
+	like($told, qr/index "s_k": 1 slabs built anew, from \d+ pages of the table/, 'VACUUM VERBOSE after that');
+	my ($in_total, $reusable) = $told =~ /index "s_k": pages: (\d+) in total, .* (\d+) reusable/;
+	is($reusable, $in_total - pages_in_use('s_k'), 'pages free');
 	isnt(slabs('s_k'), $before, 'went on with it');
 	checked('s_k', 'resumed');
 	is($node->safe_psql('postgres', 'SET enable_seqscan = off; SELECT count(*) > 0 FROM s WHERE slow(k) = (SELECT max(k) FROM s WHERE k % 1000 = 3)'), 't', 'a row that was written meanwhile is found');
