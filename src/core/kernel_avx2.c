@@ -55,19 +55,33 @@ missing_masked(const uint64_t *block, uint32_t parts, uint32_t j, __m256i bits)
 	return _mm256_andnot_si256(v, _mm256_and_si256(bits, lanes));
 }
 
+/* The word of each lane, the bit that a key owns in it moved to the sign. */
+PBF_INLINE PBF_TARGET __m256i
+owned_bits(const uint64_t *words, uint64_t positions, __m256i shifts)
+{
+	__m256i p = _mm256_srlv_epi64(_mm256_set1_epi64x((int64_t) positions), shifts);
+
+	return _mm256_sllv_epi64(load(words), _mm256_andnot_si256(p, _mm256_set1_epi64x(63)));
+}
+
+PBF_INLINE PBF_TARGET bool
+full_block_contains(const uint64_t *block, uint64_t positions)
+{
+	__m256i both = _mm256_and_si256(owned_bits(block, positions, SHIFTS_LOW),
+	                                owned_bits(block + 4, positions, SHIFTS_HIGH));
+
+	return _mm256_movemask_pd(_mm256_castsi256_pd(both)) == 15;
+}
+
 PBF_INLINE PBF_TARGET bool
 block_contains(const uint64_t *block, uint32_t parts, uint64_t positions)
 {
-	__m256i low = key_bits(positions, SHIFTS_LOW);
-	__m256i high = key_bits(positions, SHIFTS_HIGH);
 	__m256i missing;
 
 	if (parts == PBF_BLOCKED_MAX_PARTS)
-		missing = _mm256_or_si256(_mm256_andnot_si256(load(block), low),
-		                          _mm256_andnot_si256(load(block + 4), high));
-	else
-		missing =
-		    _mm256_or_si256(missing_masked(block, parts, 0, low), missing_masked(block, parts, 1, high));
+		return full_block_contains(block, positions);
+	missing = _mm256_or_si256(missing_masked(block, parts, 0, key_bits(positions, SHIFTS_LOW)),
+	                          missing_masked(block, parts, 1, key_bits(positions, SHIFTS_HIGH)));
 	return _mm256_testz_si256(missing, missing);
 }
 
