@@ -289,11 +289,11 @@ sample_page_keys(Build *b, uint32 group)
 	PbfidxMean m = pbfidx_no_mean(&b->shared->group[group]);
 
 	b->scan->group = (int) group;
-	for (BlockNumber block = 0; block < b->shared->heap_blocks; block += step)
+	for (uint64 block = 0; block < b->shared->heap_blocks; block += step)
 	{
 		CHECK_FOR_INTERRUPTS();
 		pbfidx_clear_keyset(set);
-		pbfidx_scan_block(b->scan, block, pbfidx_take_into_set, set);
+		pbfidx_scan_block(b->scan, (BlockNumber) block, pbfidx_take_into_set, set);
 		pbfidx_add_to_mean(&m, set->n);
 	}
 	pbfidx_free_keyset(set);
@@ -453,6 +453,7 @@ pbfidx_parallel_build(dsm_segment *segment, shm_toc *toc)
 	WalUsage *wal = shm_toc_lookup(toc, KEY_WAL_USAGE, false);
 	BufferUsage *buffers = shm_toc_lookup(toc, KEY_BUFFER_USAGE, false);
 	Build b = {.shared = shared};
+	IndexInfo *info;
 
 	(void) segment;
 	debug_query_string = shm_toc_lookup(toc, KEY_QUERY, true);
@@ -460,8 +461,10 @@ pbfidx_parallel_build(dsm_segment *segment, shm_toc *toc)
 	b.heap = table_open(shared->heap, shared->concurrent ? ShareUpdateExclusiveLock : ShareLock);
 	b.index = index_open(shared->index, shared->concurrent ? RowExclusiveLock : AccessExclusiveLock);
 	InstrStartParallelQuery();
-	b.scan = pbfidx_begin_heapscan(b.heap, b.index, BuildIndexInfo(b.index),
-	                               RelationGetIndexPredicate(b.index) != NIL, PBFIDX_BUILD);
+	info = BuildIndexInfo(b.index);
+	info->ii_Concurrent = shared->concurrent;
+	b.scan =
+	    pbfidx_begin_heapscan(b.heap, b.index, info, RelationGetIndexPredicate(b.index) != NIL, PBFIDX_BUILD);
 	build_areas(&b);
 	pbfidx_end_heapscan(b.scan);
 	InstrEndParallelQuery(&buffers[ParallelWorkerNumber], &wal[ParallelWorkerNumber]);

@@ -11,7 +11,6 @@
 
 #include "compat.h"
 #include "index/fill.h"
-#include "index/size.h"
 #include "index/slab.h"
 
 /* ---- sets of keys ---- */
@@ -91,9 +90,11 @@ pbfidx_add_key(PbfidxKeySet *set, uint64 key)
 void
 pbfidx_take_into_set(void *arg, OffsetNumber offset, const uint64 *keys, int n)
 {
+	PbfidxKeySet *set = arg;
+
 	(void) offset;
-	for (int i = 0; i < n; i++)
-		pbfidx_add_key(arg, keys[i]);
+	for (int i = 0; i < n && set->n < PBFIDX_RANGE_MAX_KEYS; i++)
+		pbfidx_add_key(set, keys[i]);
 }
 
 /* ---- means ---- */
@@ -240,9 +241,6 @@ pbfidx_set_column_keys(uint8 *matrices, uint32 blocks, int parts, int level, int
 
 /* ---- the keys of a slab ---- */
 
-/* Distinct keys of a range that are kept to recognise others: beyond, every column is full whatever its size.
- */
-#define RANGE_MAX_KEYS ((uint32) PBFIDX_LEAF_MAX_BLOCKS * PBFIDX_ROWS)
 /* No upper is made for so many distinct keys of a slab: they would have less than two bits each. */
 #define SLAB_MAX_KEYS ((uint32) PBFIDX_UPPER_MAX_BLOCKS * PBFIDX_ROWS / 2)
 
@@ -381,7 +379,7 @@ take_into_range(void *arg, OffsetNumber offset, const uint64 *keys, int n)
 	for (int i = 0; i < n; i++)
 	{
 		pbfidx_add_key(taker->s->range, keys[i]);
-		if (taker->s->range->n >= RANGE_MAX_KEYS)
+		if (taker->s->range->n >= PBFIDX_RANGE_MAX_KEYS)
 			flush_range(taker->s, taker->range);
 	}
 }

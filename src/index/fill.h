@@ -6,6 +6,7 @@
 
 #include "index/directory.h"
 #include "index/heapscan.h"
+#include "index/size.h"
 
 /* Distinct 64-bit keys, in the order of their arrival. */
 typedef struct PbfidxKeySet
@@ -23,7 +24,11 @@ extern void pbfidx_free_keyset(PbfidxKeySet *set);
 /* true if the key was not there. */
 extern bool pbfidx_add_key(PbfidxKeySet *set, uint64 key);
 
-/* A PbfidxTakeKeys: adds the keys to the set `arg`. */
+/* Distinct keys of a range that are kept to recognise others: beyond, every column is full whatever its size.
+ */
+#define PBFIDX_RANGE_MAX_KEYS ((uint32) PBFIDX_LEAF_MAX_BLOCKS * PBFIDX_ROWS)
+
+/* A PbfidxTakeKeys: adds the keys of a range to the set `arg`, up to PBFIDX_RANGE_MAX_KEYS. */
 extern void pbfidx_take_into_set(void *arg, OffsetNumber offset, const uint64 *keys, int n);
 
 /*

@@ -20,6 +20,8 @@
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/relscan.h"
+#include "access/table.h"
+#include "access/toast_internals.h"
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "executor/executor.h"
@@ -31,6 +33,28 @@
 
 #include "compat.h"
 #include "index/heapscan.h"
+
+/* No lock is waited for with a page locked: nobody would find that deadlock. So those of the TOAST table come
+ * first. */
+static void
+open_toast(PbfidxHeapScan *scan)
+{
+	Oid toast = scan->heap->rd_rel->reltoastrelid;
+
+	if (scan->purpose != PBFIDX_REBUILD || !OidIsValid(toast))
+		return;
+	scan->toast = table_open(toast, AccessShareLock);
+	toast_open_indexes(scan->toast, AccessShareLock, &scan->toast_indexes, &scan->toast_index_count);
+}
+
+static void
+close_toast(PbfidxHeapScan *scan)
+{
+	if (scan->toast == NULL)
+		return;
+	toast_close_indexes(scan->toast_indexes, scan->toast_index_count, AccessShareLock);
+	table_close(scan->toast, AccessShareLock);
+}
 
 PbfidxHeapScan *
 pbfidx_begin_heapscan_for(Relation heap, IndexInfo *info, PbfidxHasher *hashers, int n, bool row_key,
@@ -53,6 +77,7 @@ pbfidx_begin_heapscan_for(Relation heap, IndexInfo *info, PbfidxHasher *hashers,
 	scan->predicate = ExecPrepareQual(info->ii_Predicate, scan->estate);
 	scan->mcxt = GetPerTupleMemoryContext(scan->estate);
 	pbfidx_init_key_list(&scan->keys, CurrentMemoryContext);
+	open_toast(scan);
 	return scan;
 }
 
@@ -70,6 +95,7 @@ pbfidx_begin_heapscan(Relation heap, Relation index, IndexInfo *info, bool row_k
 void
 pbfidx_end_heapscan(PbfidxHeapScan *scan)
 {
+	close_toast(scan);
 	ExecDropSingleTupleTableSlot(scan->slot);
 	FreeExecutorState(scan->estate);
 	FreeAccessStrategy(scan->strategy);
@@ -131,10 +157,11 @@ take_keys(PbfidxHeapScan *scan, HeapTuple tuple)
 
 typedef enum Version
 {
-	SKIP,   /* nobody's */
-	TAKE,   /* keys from the copy of the page */
-	TAKEN,  /* keys taken already, under the lock */
-	GIVE_UP /* a rebuild cannot go on */
+	SKIP,           /* nobody's */
+	TAKE,           /* keys from the copy of the page */
+	TAKE_IF_NEEDED, /* the same, unless no snapshot needs it by then */
+	TAKEN,          /* keys taken already, under the lock */
+	GIVE_UP         /* a rebuild cannot go on */
 } Version;
 
 static bool
@@ -149,9 +176,10 @@ evaluates(const PbfidxHeapScan *scan)
  * index was built was never tried.
  */
 static Version
-classify_for_rebuild(PbfidxHeapScan *scan, HeapTuple tuple, HTSV_Result state, bool gone)
+classify_for_rebuild(PbfidxHeapScan *scan, HeapTuple tuple, HTSV_Result state, TransactionId dead_after)
 {
 	bool live = state == HEAPTUPLE_LIVE;
+	bool gone = state == HEAPTUPLE_RECENTLY_DEAD && TransactionIdPrecedes(dead_after, scan->oldest_xmin);
 
 	if (evaluates(scan) && (state == HEAPTUPLE_INSERT_IN_PROGRESS || gone))
 		return GIVE_UP;
@@ -166,26 +194,50 @@ classify_for_rebuild(PbfidxHeapScan *scan, HeapTuple tuple, HTSV_Result state, b
 	return TAKEN;
 }
 
+/*
+ * What was deleted may have lost its TOAST, and an expression need not be possible for it. What is still
+ * being inserted is left to the validation of a concurrent build, which adds it if it was committed.
+ */
+static Version
+classify_for_build(PbfidxHeapScan *scan, HeapTuple tuple, HTSV_Result state)
+{
+	bool inserted = state == HEAPTUPLE_INSERT_IN_PROGRESS && scan->info->ii_Concurrent;
+	bool deleted = state == HEAPTUPLE_RECENTLY_DEAD;
+
+	if (!(inserted || deleted) || !(evaluates(scan) || has_external_key(scan, tuple)))
+		return TAKE;
+	return inserted ? SKIP : TAKE_IF_NEEDED;
+}
+
 /* What to do with one version; the buffer is locked. */
 static Version
-classify(PbfidxHeapScan *scan, HeapTuple tuple, Buffer buffer)
+classify(PbfidxHeapScan *scan, HeapTuple tuple, Buffer buffer, TransactionId *dead_after)
 {
-	TransactionId dead_after = InvalidTransactionId;
 	HTSV_Result state;
-	bool gone;
 
 	if (scan->purpose == PBFIDX_CHECK)
 		return HeapTupleSatisfiesVisibility(tuple, GetActiveSnapshot(), buffer) ? TAKE : SKIP;
-	state = HeapTupleSatisfiesVacuumHorizon(tuple, buffer, &dead_after);
-	gone = state == HEAPTUPLE_RECENTLY_DEAD && TransactionIdPrecedes(dead_after, scan->oldest_xmin);
-
+	state = HeapTupleSatisfiesVacuumHorizon(tuple, buffer, dead_after);
 	if (state == HEAPTUPLE_DEAD)
+	{
+		Assert(!HeapTupleHeaderXminCommitted(tuple->t_data));
 		return SKIP; /* its inserter aborted */
+	}
 	if (state == HEAPTUPLE_LIVE && scan->group == 0)
 		scan->live++;
 	if (scan->purpose == PBFIDX_REBUILD)
-		return classify_for_rebuild(scan, tuple, state, gone);
-	return gone && (evaluates(scan) || has_external_key(scan, tuple)) ? SKIP : TAKE;
+		return classify_for_rebuild(scan, tuple, state, *dead_after);
+	return classify_for_build(scan, tuple, state);
+}
+
+/* Whether a snapshot may still need what died at that transaction. The horizon moves on while a build runs.
+ */
+static bool
+is_needed(PbfidxHeapScan *scan, TransactionId dead_after)
+{
+	if (!TransactionIdPrecedes(dead_after, scan->oldest_xmin))
+		scan->oldest_xmin = GetOldestNonRemovableTransactionId(scan->heap);
+	return !TransactionIdPrecedes(dead_after, scan->oldest_xmin);
 }
 
 void
@@ -205,6 +257,7 @@ pbfidx_scan_block(PbfidxHeapScan *scan, BlockNumber block, PbfidxTakeKeys take, 
 {
 	Buffer buffer = pbf_read_block(&scan->stream, scan->heap, scan->strategy, block);
 	Version versions[MaxHeapTuplesPerPage + 1];
+	TransactionId dead_after[MaxHeapTuplesPerPage + 1];
 	HeapTupleData tuple;
 	Page page = BufferGetPage(buffer);
 	OffsetNumber last;
@@ -225,7 +278,7 @@ pbfidx_scan_block(PbfidxHeapScan *scan, BlockNumber block, PbfidxTakeKeys take, 
 		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
 		tuple.t_len = ItemIdGetLength(item);
 		ItemPointerSet(&tuple.t_self, block, off);
-		versions[off] = classify(scan, &tuple, buffer);
+		versions[off] = classify(scan, &tuple, buffer, &dead_after[off]);
 		possible = possible && versions[off] != GIVE_UP;
 	}
 	memcpy(scan->page.data, page, BLCKSZ);
@@ -236,7 +289,7 @@ pbfidx_scan_block(PbfidxHeapScan *scan, BlockNumber block, PbfidxTakeKeys take, 
 	{
 		ItemId item = PageGetItemId(page, off);
 
-		if (versions[off] != TAKE)
+		if (versions[off] != TAKE && (versions[off] != TAKE_IF_NEEDED || !is_needed(scan, dead_after[off])))
 			continue;
 		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
 		tuple.t_len = ItemIdGetLength(item);

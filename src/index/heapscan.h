@@ -35,6 +35,9 @@ typedef struct PbfidxHeapScan
 	TransactionId oldest_xmin;
 
 	/* private */
+	Relation toast; /* of a rebuild, which reads it under the lock of a page; NULL: none */
+	Relation *toast_indexes;
+	int toast_index_count;
 	PbfBlockStream stream;
 	EState *estate;
 	ExprState *predicate;

@@ -457,13 +457,14 @@ pbfidx_resummarize(PG_FUNCTION_ARGS)
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("recovery is in progress"),
 		        errhint("Maintenance of an index cannot be executed during recovery."));
 	heap_oid = IndexGetRelation(oid, true);
+	/* Before the lock: nobody else shall be able to keep autovacuum away. */
+	if (OidIsValid(heap_oid) && !pbf_owns_relation(oid))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, get_rel_name(oid));
 	heap = OidIsValid(heap_oid) ? table_open(heap_oid, ShareUpdateExclusiveLock) : NULL;
 	index = open_index(oid);
 	if (heap == NULL || index->rd_index->indrelid != heap_oid)
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE),
 		        errmsg("could not open the table of index \"%s\"", RelationGetRelationName(index)));
-	if (!pbf_owns_relation(oid))
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
 	require_valid(index);
 	saved = become_owner(heap);
 	rebuilt = resummarize(heap, index, first_page, last_page);
@@ -590,7 +591,8 @@ sample_keys(PbfidxHeapScan *scan, BlockNumber heap_blocks, const PbfidxGroup *g)
 		CHECK_FOR_INTERRUPTS();
 		pbfidx_clear_keyset(page);
 		pbfidx_scan_block(scan, block, pbfidx_take_into_set, page);
-		pbfidx_take_into_set(run, 0, page->keys, (int) page->n);
+		for (uint32 i = 0; i < page->n; i++)
+			pbfidx_add_key(run, page->keys[i]);
 		pbfidx_add_to_mean(&m, page->n);
 	}
 	sample = (Sample){pbfidx_mean(&m), m.n > 0 ? (double) run->n / m.n : 0};

@@ -376,6 +376,5 @@ pbfidx_rebuild_slab(PbfidxRebuild *r, PbfidxSlabId id)
 
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(mcxt);
-	r->slabs += done;
 	return done;
 }

@@ -16,7 +16,6 @@ typedef struct PbfidxRebuild
 	PbfidxGroup group[PBFIDX_MAX_GROUPS];
 	PbfidxHeapScan *scan;
 	uint64 heap_pages; /* read so far: the price */
-	uint32 slabs;      /* rebuilt so far */
 	bool delay;        /* within VACUUM: pay for cost-based delay */
 } PbfidxRebuild;
 

@@ -111,7 +111,7 @@ maintain_region(PbfidxRebuild *r, uint32 number, uint64 budget)
 
 /* Starts anywhere and goes round, so that a small budget serves all regions in turn. */
 static void
-maintain(Relation heap, Relation index, int elevel)
+maintain(Relation heap, Relation index)
 {
 	PbfidxRebuild *r = pbfidx_begin_rebuild(heap, index, true);
 	uint64 region_pages = (uint64) PBFIDX_COLUMNS * PBFIDX_COLUMNS * r->pages_per_range;
@@ -122,8 +122,6 @@ maintain(Relation heap, Relation index, int elevel)
 
 	for (uint32 i = 0; i < regions && r->heap_pages < budget; i++)
 		maintain_region(r, (first + i) % regions, budget);
-	ereport(elevel, errmsg("index \"%s\": %u slabs built anew, from %llu pages of the table",
-	                       RelationGetRelationName(index), r->slabs, (unsigned long long) r->heap_pages));
 	pbfidx_end_rebuild(r);
 }
 
@@ -164,7 +162,7 @@ runs_owners_code(Relation index)
  * time.
  */
 static void
-maintain_guarded(Relation heap, Relation index, int elevel)
+maintain_guarded(Relation heap, Relation index)
 {
 	MemoryContext mcxt = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -172,7 +170,7 @@ maintain_guarded(Relation heap, Relation index, int elevel)
 	BeginInternalSubTransaction(NULL);
 	PG_TRY();
 	{
-		maintain(heap, index, elevel);
+		maintain(heap, index);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
@@ -236,9 +234,9 @@ pbfidx_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 		if (push)
 			PushActiveSnapshot(GetTransactionSnapshot());
 		if (runs_owners_code(info->index))
-			maintain_guarded(heap, info->index, info->message_level);
+			maintain_guarded(heap, info->index);
 		else
-			maintain(heap, info->index, info->message_level);
+			maintain(heap, info->index);
 		if (push)
 			PopActiveSnapshot();
 		table_close(heap, NoLock);

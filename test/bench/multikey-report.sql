@@ -51,8 +51,8 @@ WHERE p.peer = 'pbfidx' AND g.peer = 'gin' ORDER BY t.ord, p.ord;
 SELECT format('To name at most as many wrong rows of the table tags as right ones, any structure that loses none needs log2(n / r) bits for each key '
               'of a tag that r of n rows have (Carter et al. 1978), a Bloom filter 1.44 times that. For tags of at most one row of 1,000, with none for the '
               'others: %s and %s bits for each of the %s keys in the rows. A quarter of GIN''s size is %s.',
-              num(bits / keys), num(1.44 * bits / keys), num(keys), num(gin * 8 / 4 / keys))
-FROM row_filter, size WHERE tab = 'tags';
+              num(r.bits / keys), num(1.44 * r.bits / keys), num(keys), num(gin * 8 / 4 / keys))
+FROM row_filter r, size WHERE tab = 'tags';
 \o /dev/null
 CREATE TABLE must_hold (ord int GENERATED ALWAYS AS IDENTITY, what text, measured float8, cpu float8, target float8);
 INSERT INTO must_hold (what, measured, target) SELECT 'size : GIN, ' || title, pbfidx / gin, size_target FROM tables JOIN size USING (tab) ORDER BY ord;
