@@ -74,7 +74,8 @@ make_chroot()
 	19)
 		release=sid
 		sources=("deb $mirror sid main" "deb $mirror experimental main")
-		options+=('--aptopt=APT::Default-Release "experimental"')
+		options+=('--aptopt=APT::Default-Release "sid"')
+		packages=("${packages[@]/%-19/-19/experimental}" libpq-dev/experimental)
 		;;
 	esac
 	rm -rf "$root"
