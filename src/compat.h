@@ -54,6 +54,21 @@
 #define pbf_vacuum_delay_point() vacuum_delay_point()
 #endif
 
+/* The hook that is called when the planner knows a relation's indexes: another one from 19 on. */
+#if PG_VERSION_NUM >= 190000
+#include "optimizer/pathnode.h"
+#define pbf_relation_hook build_simple_rel_hook
+#define pbf_relation_hook_type build_simple_rel_hook_type
+#define PBF_RELATION_HOOK_PARAMETERS PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte
+#define PBF_RELATION_HOOK_ARGUMENTS root, rel, rte
+#else
+#include "optimizer/plancat.h"
+#define pbf_relation_hook get_relation_info_hook
+#define pbf_relation_hook_type get_relation_info_hook_type
+#define PBF_RELATION_HOOK_PARAMETERS PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel
+#define PBF_RELATION_HOOK_ARGUMENTS root, relation, inhparent, rel
+#endif
+
 #if PG_VERSION_NUM >= 170000
 #define pbf_estimate_array_length(root, expr) estimate_array_length(root, (Node *) lsecond((expr)->args))
 #else

@@ -19,6 +19,7 @@
 #include "commands/progress.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
+#include "port/atomics.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/plancat.h"
 #include "pgstat.h"

@@ -14,7 +14,6 @@
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
-#include "optimizer/plancat.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/selfuncs.h"
@@ -251,17 +250,17 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 
 /* ---- the setting pbf.enable_index ---- */
 
-static get_relation_info_hook_type previous_hook;
+static pbf_relation_hook_type previous_hook;
 
 /* Takes our indexes out of what the planner knows of a relation. Costs alone would not do: since 18 they come
  * second. */
 static void
-hide_indexes(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
+hide_indexes(PBF_RELATION_HOOK_PARAMETERS)
 {
 	ListCell *lc;
 
 	if (previous_hook != NULL)
-		previous_hook(root, relation, inhparent, rel);
+		previous_hook(PBF_RELATION_HOOK_ARGUMENTS);
 	if (pbfidx_enabled)
 		return;
 	foreach (lc, rel->indexlist)
@@ -274,6 +273,6 @@ hide_indexes(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
 void
 pbfidx_init_cost(void)
 {
-	previous_hook = get_relation_info_hook;
-	get_relation_info_hook = hide_indexes;
+	previous_hook = pbf_relation_hook;
+	pbf_relation_hook = hide_indexes;
 }

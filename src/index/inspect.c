@@ -26,6 +26,7 @@
 #include "utils/regproc.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+#include "utils/tuplestore.h"
 
 #include "compat.h"
 #include "core/theory.h"
@@ -74,29 +75,48 @@ require_valid(Relation index)
 		                "drop it."));
 }
 
-static Relation
-open_index(Oid oid)
+/* An index and its table, which is locked first, as everywhere in the server. */
+typedef struct Opened
 {
-	Relation index = try_relation_open(oid, AccessShareLock);
+	Relation heap;
+	Relation index;
+} Opened;
 
-	if (index == NULL)
+static Opened
+open_index(Oid oid, LOCKMODE heap_lock)
+{
+	Oid heap_oid = IndexGetRelation(oid, true);
+	Opened o = {.heap = OidIsValid(heap_oid) ? try_table_open(heap_oid, heap_lock) : NULL,
+	            .index = try_relation_open(oid, AccessShareLock)};
+
+	if (o.index == NULL)
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("index with OID %u does not exist", oid));
-	require_pbfidx(index);
-	return index;
+	require_pbfidx(o.index);
+	if (o.heap == NULL || o.index->rd_index->indrelid != heap_oid)
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE),
+		        errmsg("could not open the table of index \"%s\"", RelationGetRelationName(o.index)));
+	return o;
 }
 
 /* For reading: the owner, or who may scan tables for statistics. */
-static Relation
+static Opened
 open_for_reading(Oid oid)
 {
-	Relation index = open_index(oid);
+	Opened o = open_index(oid, AccessShareLock);
 
 	if (!pbf_owns_relation(oid) && !has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
 		ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-		        errmsg("must be owner of index %s", RelationGetRelationName(index)),
+		        errmsg("must be owner of index %s", RelationGetRelationName(o.index)),
 		        errhint("Members of the role pg_stat_scan_tables may do this with all indexes."));
-	require_valid(index);
-	return index;
+	require_valid(o.index);
+	return o;
+}
+
+static void
+close_index(Opened o, LOCKMODE heap_lock)
+{
+	relation_close(o.index, AccessShareLock);
+	table_close(o.heap, heap_lock);
 }
 
 /* ---- statistics ---- */
@@ -159,16 +179,6 @@ visit_slabs(Relation index, BlockNumber heap_blocks, SlabVisitor visit, void *ar
 		}
 	}
 	pfree(record);
-}
-
-static BlockNumber
-heap_length(Relation index)
-{
-	Relation heap = table_open(index->rd_index->indrelid, AccessShareLock);
-	BlockNumber blocks = RelationGetNumberOfBlocks(heap);
-
-	table_close(heap, AccessShareLock);
-	return blocks;
 }
 
 /* Of one group. */
@@ -255,7 +265,7 @@ put_stats(ReturnSetInfo *rsinfo, Relation index, BlockNumber heap_blocks, uint32
 	values[i++] = Float8GetDatum(uppers > 0 ? s->fill[PBFIDX_UPPER] / uppers : 0);
 	values[i++] = Int64GetDatum(s->overfull);
 	values[i++] = Float8GetDatum(fpr);
-	values[i++] = Float8GetDatum(fpr * s->ranges * pages_per_range);
+	values[i++] = Float8GetDatum(fpr * Min(s->ranges * pages_per_range, heap_blocks));
 	values[i++] = Int32GetDatum((int32) group);
 	values[i++] = group_columns(index, group);
 	values[i++] = Int64GetDatum(s->saturated);
@@ -266,8 +276,9 @@ put_stats(ReturnSetInfo *rsinfo, Relation index, BlockNumber heap_blocks, uint32
 Datum
 pbfidx_stats(PG_FUNCTION_ARGS)
 {
-	Relation index = open_for_reading(PG_GETARG_OID(0));
-	BlockNumber heap_blocks = heap_length(index);
+	Opened o = open_for_reading(PG_GETARG_OID(0));
+	Relation index = o.index;
+	BlockNumber heap_blocks = RelationGetNumberOfBlocks(o.heap);
 	GroupStats stats[PBFIDX_MAX_GROUPS];
 	uint32 groups = pbfidx_cache(index)->groups;
 
@@ -281,7 +292,7 @@ pbfidx_stats(PG_FUNCTION_ARGS)
 	visit_slabs(index, heap_blocks, add_slab, stats);
 	for (uint32 g = 0; g < groups; g++)
 		put_stats((ReturnSetInfo *) fcinfo->resultinfo, index, heap_blocks, g, &stats[g]);
-	relation_close(index, AccessShareLock);
+	close_index(o, AccessShareLock);
 	return (Datum) 0;
 }
 
@@ -315,11 +326,11 @@ put_slab(void *arg, Relation index, PbfidxSlabId id, const PbfidxEntry *entry, c
 Datum
 pbfidx_slabs(PG_FUNCTION_ARGS)
 {
-	Relation index = open_for_reading(PG_GETARG_OID(0));
+	Opened o = open_for_reading(PG_GETARG_OID(0));
 
 	InitMaterializedSRF(fcinfo, 0);
-	visit_slabs(index, heap_length(index), put_slab, fcinfo->resultinfo);
-	relation_close(index, AccessShareLock);
+	visit_slabs(o.index, RelationGetNumberOfBlocks(o.heap), put_slab, fcinfo->resultinfo);
+	close_index(o, AccessShareLock);
 	return (Datum) 0;
 }
 
@@ -363,25 +374,18 @@ become_oneself(OwnersRights saved)
 Datum
 pbfidx_check(PG_FUNCTION_ARGS)
 {
-	Oid oid = PG_GETARG_OID(0);
 	bool heapallindexed = PG_GETARG_BOOL(1);
-	Oid heap_oid = IndexGetRelation(oid, true);
-	Relation heap = OidIsValid(heap_oid) ? table_open(heap_oid, AccessShareLock) : NULL;
-	Relation index = open_for_reading(oid);
+	Opened o = open_for_reading(PG_GETARG_OID(0));
 
-	if (heap == NULL || index->rd_index->indrelid != heap_oid)
-		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE),
-		        errmsg("could not open the table of index \"%s\"", RelationGetRelationName(index)));
-	pbfidx_check_structure(index);
+	pbfidx_check_structure(o.index);
 	if (heapallindexed)
 	{
-		OwnersRights saved = become_owner(heap);
+		OwnersRights saved = become_owner(o.heap);
 
-		pbfidx_check_heap(heap, index);
+		pbfidx_check_heap(o.heap, o.index);
 		become_oneself(saved);
 	}
-	relation_close(index, AccessShareLock);
-	table_close(heap, AccessShareLock);
+	close_index(o, AccessShareLock);
 	PG_RETURN_VOID();
 }
 
@@ -442,10 +446,10 @@ check_pages(int64 first_page, int64 last_page)
 Datum
 pbfidx_resummarize(PG_FUNCTION_ARGS)
 {
-	Oid oid, heap_oid;
+	Oid oid;
 	int64 first_page, last_page, rebuilt;
 	OwnersRights saved;
-	Relation heap, index;
+	Opened o;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
@@ -456,21 +460,15 @@ pbfidx_resummarize(PG_FUNCTION_ARGS)
 	if (RecoveryInProgress())
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("recovery is in progress"),
 		        errhint("Maintenance of an index cannot be executed during recovery."));
-	heap_oid = IndexGetRelation(oid, true);
 	/* Before the lock: nobody else shall be able to keep autovacuum away. */
-	if (OidIsValid(heap_oid) && !pbf_owns_relation(oid))
+	if (OidIsValid(IndexGetRelation(oid, true)) && !pbf_owns_relation(oid))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, get_rel_name(oid));
-	heap = OidIsValid(heap_oid) ? table_open(heap_oid, ShareUpdateExclusiveLock) : NULL;
-	index = open_index(oid);
-	if (heap == NULL || index->rd_index->indrelid != heap_oid)
-		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE),
-		        errmsg("could not open the table of index \"%s\"", RelationGetRelationName(index)));
-	require_valid(index);
-	saved = become_owner(heap);
-	rebuilt = resummarize(heap, index, first_page, last_page);
+	o = open_index(oid, ShareUpdateExclusiveLock);
+	require_valid(o.index);
+	saved = become_owner(o.heap);
+	rebuilt = resummarize(o.heap, o.index, first_page, last_page);
 	become_oneself(saved);
-	relation_close(index, AccessShareLock);
-	table_close(heap, ShareUpdateExclusiveLock);
+	close_index(o, ShareUpdateExclusiveLock);
 	PG_RETURN_INT64(rebuilt);
 }
 
