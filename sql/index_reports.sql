@@ -75,7 +75,9 @@ DROP ACCESS METHOD heap_too;
 
 -- What an index cannot be: unique, ordered, included columns, an exclusion constraint, clustered by.
 CREATE UNIQUE INDEX ON t USING pbfidx (a);
+\set VERBOSITY terse
 CREATE INDEX ON t USING pbfidx (a DESC);
+\set VERBOSITY default
 CREATE INDEX ON t USING pbfidx (a) INCLUDE (b);
 ALTER TABLE t ADD EXCLUDE USING pbfidx (a WITH =);
 CLUSTER t USING t_k;

@@ -300,7 +300,9 @@ CREATE INDEX ON refused USING pbfidx (f);
 CREATE INDEX ON refused USING pbfidx (j);
 CREATE INDEX ON refused USING pbfidx (b);
 CREATE UNIQUE INDEX ON refused USING pbfidx (t);
+\set VERBOSITY terse
 CREATE INDEX ON refused USING pbfidx (t DESC);
+\set VERBOSITY default
 CREATE INDEX ON refused USING pbfidx (t) INCLUDE (x);
 ALTER TABLE refused ADD EXCLUDE USING pbfidx (t WITH =);
 CREATE INDEX refused_t ON refused USING pbfidx (t);
