@@ -75,9 +75,10 @@ DROP ACCESS METHOD heap_too;
 
 -- What an index cannot be: unique, ordered, included columns, an exclusion constraint, clustered by.
 CREATE UNIQUE INDEX ON t USING pbfidx (a);
-\set VERBOSITY terse
+\set VERBOSITY sqlstate
 CREATE INDEX ON t USING pbfidx (a DESC);
 \set VERBOSITY default
+\echo :LAST_ERROR_MESSAGE
 CREATE INDEX ON t USING pbfidx (a) INCLUDE (b);
 ALTER TABLE t ADD EXCLUDE USING pbfidx (a WITH =);
 CLUSTER t USING t_k;

@@ -300,9 +300,10 @@ CREATE INDEX ON refused USING pbfidx (f);
 CREATE INDEX ON refused USING pbfidx (j);
 CREATE INDEX ON refused USING pbfidx (b);
 CREATE UNIQUE INDEX ON refused USING pbfidx (t);
-\set VERBOSITY terse
+\set VERBOSITY sqlstate
 CREATE INDEX ON refused USING pbfidx (t DESC);
 \set VERBOSITY default
+\echo :LAST_ERROR_MESSAGE
 CREATE INDEX ON refused USING pbfidx (t) INCLUDE (x);
 ALTER TABLE refused ADD EXCLUDE USING pbfidx (t WITH =);
 CREATE INDEX refused_t ON refused USING pbfidx (t);
