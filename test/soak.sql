@@ -27,13 +27,14 @@ DECLARE
 	lost bigint;
 	seen bigint;
 BEGIN
-	SELECT count(*) FILTER (WHERE a.n <> 1 OR b.n <> 1 OR c.n <> (s.tags IS NOT NULL)::int OR d.n <> 1 - s.k % 2 OR e.n <> 1), count(*) INTO lost, seen
+	SELECT count(*) FILTER (WHERE a.n <> 1 OR b.n <> 1 OR c.n <> (s.tags IS NOT NULL)::int OR d.n <> 1 - s.k % 2 OR e.n <> 1 OR f.n <> 1), count(*) INTO lost, seen
 	FROM (SELECT id, k, w, tags, keys FROM t WHERE id % parts = part OFFSET 0) s,
 		LATERAL (SELECT count(*) AS n FROM t WHERE t.k = s.k AND t.id + 0 = s.id) a,
 		LATERAL (SELECT count(*) AS n FROM t WHERE t.w = s.w AND t.k + 0 = s.k AND t.id + 0 = s.id) b,
 		LATERAL (SELECT count(*) AS n FROM t WHERE t.tags = s.tags AND t.id + 0 = s.id) c,
 		LATERAL (SELECT count(*) AS n FROM t WHERE t.k / 2 = s.k / 2 AND t.k % 2 = 0 AND t.id + 0 = s.id) d,
-		LATERAL (SELECT count(*) AS n FROM t WHERE t.keys @> s.keys AND t.w = s.w AND t.id + 0 = s.id) e;
+		LATERAL (SELECT count(*) AS n FROM t WHERE t.keys @> s.keys AND t.w = s.w AND t.id + 0 = s.id) e,
+		LATERAL (SELECT count(*) AS n FROM t WHERE t.k = ANY (ARRAY[s.k, s.k + 1, -1]) AND t.id + 0 = s.id) f;
 	IF lost > 0 THEN
 		RAISE EXCEPTION '% of % rows are not found', lost, seen;
 	END IF;

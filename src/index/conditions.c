@@ -86,9 +86,17 @@ add_key(PbfidxConditions *set, uint64 key, bool probed)
 	set->keys[set->nkeys++] = key;
 }
 
+/* What a condition is on. */
+typedef struct Column
+{
+	int number; /* from 0; -1: the row key */
+	int group;
+	bool multikey;
+} Column;
+
 /* A new condition, on keys to be added. */
 static PbfidxCondition *
-begin_condition(PbfidxConditions *set, int group)
+begin_condition(PbfidxConditions *set, Column column)
 {
 	if (set->n == set->list_room)
 	{
@@ -96,7 +104,8 @@ begin_condition(PbfidxConditions *set, int group)
 		set->list = set->list == NULL ? palloc(set->list_room * sizeof(PbfidxCondition))
 		                              : repalloc_huge(set->list, set->list_room * sizeof(PbfidxCondition));
 	}
-	set->list[set->n] = (PbfidxCondition){.group = group, .first = set->nkeys};
+	set->list[set->n] =
+	    (PbfidxCondition){.column = column.number, .group = column.group, .first = set->nkeys};
 	return &set->list[set->n++];
 }
 
@@ -110,9 +119,9 @@ end_condition(PbfidxConditions *set, PbfidxCondition *c)
 }
 
 static void
-add_single_key(PbfidxConditions *set, int group, uint64 key)
+add_single_key(PbfidxConditions *set, Column column, uint64 key)
 {
-	PbfidxCondition *c = begin_condition(set, group);
+	PbfidxCondition *c = begin_condition(set, column);
 
 	add_key(set, key, true);
 	end_condition(set, c);
@@ -158,11 +167,10 @@ array_elements(Datum argument, Oid *type, int *n)
 }
 
 static void
-add_scalar_condition(PbfidxConditions *set, Relation index, int group, const ScanKeyData *key,
+add_scalar_condition(PbfidxConditions *set, Relation index, Column column, const ScanKeyData *key,
                      PbfidxKeyHasher *kept)
 {
-	int column = key->sk_attno - 1;
-	PbfidxCondition *c = begin_condition(set, group);
+	PbfidxCondition *c = begin_condition(set, column);
 	const Datum *values = &key->sk_argument;
 	Oid type = key->sk_subtype;
 	PbfidxHasher *hasher;
@@ -170,7 +178,7 @@ add_scalar_condition(PbfidxConditions *set, Relation index, int group, const Sca
 
 	if (key->sk_flags & SK_SEARCHARRAY)
 		values = array_elements(key->sk_argument, &type, &n);
-	hasher = key_hasher(kept, index, column, type, set->owner);
+	hasher = key_hasher(kept, index, column.number, type, set->owner);
 	for (int i = 0; i < n; i++)
 		add_key(set, pbfidx_value_key(hasher, values[i]), true);
 	set->impossible = set->impossible || n == 0;
@@ -207,18 +215,18 @@ add_slots(PbfidxConditions *set, const PbfidxQuery *q, bool consulted_only)
 
 /* One query: what it requires becomes conditions of their own. */
 static void
-add_query(PbfidxConditions *set, int group, PbfidxQuery *q)
+add_query(PbfidxConditions *set, Column column, PbfidxQuery *q)
 {
 	PbfidxCondition *c;
 
 	for (int i = 0; i < q->n; i++)
 	{
 		if (q->roles[i] == PBFIDX_KEY_REQUIRED)
-			add_single_key(set, group, q->keys[i]);
+			add_single_key(set, column, q->keys[i]);
 	}
 	if (q->any)
 	{
-		c = begin_condition(set, group);
+		c = begin_condition(set, column);
 		for (int slot = 0; slot <= q->n; slot++)
 		{
 			if (q->any_of[slot])
@@ -229,7 +237,7 @@ add_query(PbfidxConditions *set, int group, PbfidxQuery *q)
 	q->narrowed = true;
 	if (q->consult)
 	{
-		c = begin_condition(set, group);
+		c = begin_condition(set, column);
 		c->queries = palloc(sizeof(PbfidxQuery *));
 		c->queries[c->nqueries++] = q;
 		add_slots(set, q, true);
@@ -239,7 +247,7 @@ add_query(PbfidxConditions *set, int group, PbfidxQuery *q)
 
 /* Several queries, one of which must be met. */
 static void
-add_queries(PbfidxConditions *set, int group, PbfidxQuery **queries, int n)
+add_queries(PbfidxConditions *set, Column column, PbfidxQuery **queries, int n)
 {
 	PbfidxCondition *c;
 
@@ -248,7 +256,7 @@ add_queries(PbfidxConditions *set, int group, PbfidxQuery **queries, int n)
 		if (pbfidx_is_unrestricted(queries[i]))
 			return;
 	}
-	c = begin_condition(set, group);
+	c = begin_condition(set, column);
 	c->queries = queries;
 	c->nqueries = n;
 	for (int i = 0; i < n; i++)
@@ -257,10 +265,10 @@ add_queries(PbfidxConditions *set, int group, PbfidxQuery **queries, int n)
 }
 
 static void
-add_multikey_condition(PbfidxConditions *set, Relation index, int group, const ScanKeyData *key,
+add_multikey_condition(PbfidxConditions *set, Relation index, Column column, const ScanKeyData *key,
                        PbfidxKeyHasher *kept)
 {
-	PbfidxQueryClass *class = query_class(kept, index, key->sk_attno - 1, set->owner);
+	PbfidxQueryClass *class = query_class(kept, index, column.number, set->owner);
 	const Datum *values = &key->sk_argument;
 	PbfidxQuery **queries;
 	int n = 1, possible = 0;
@@ -276,9 +284,9 @@ add_multikey_condition(PbfidxConditions *set, Relation index, int group, const S
 	}
 	set->impossible = set->impossible || possible == 0;
 	if (possible == 1)
-		add_query(set, group, queries[0]);
+		add_query(set, column, queries[0]);
 	else if (possible > 1)
-		add_queries(set, group, queries, possible);
+		add_queries(set, column, queries, possible);
 }
 
 /* ---- all conditions ---- */
@@ -287,23 +295,23 @@ add_multikey_condition(PbfidxConditions *set, Relation index, int group, const S
 static void
 add_condition(PbfidxConditions *set, Relation index, const ScanKeyData *key, PbfidxKeyHasher *kept)
 {
-	int column = key->sk_attno - 1;
-	uint8 code = pbfidx_cache(index)->column_group[column];
-	int group = code & ~PBFIDX_GROUP_MULTIKEY;
+	int number = key->sk_attno - 1;
+	uint8 code = pbfidx_cache(index)->column_group[number];
+	Column column = {number, code & ~PBFIDX_GROUP_MULTIKEY, (code & PBFIDX_GROUP_MULTIKEY) != 0};
 
 	if (key->sk_flags & SK_SEARCHNOTNULL)
 		return; /* says nothing about keys */
 	if (key->sk_flags & SK_SEARCHNULL)
-		add_single_key(set, group, pbfidx_null_key(column));
+		add_single_key(set, column, pbfidx_null_key(number));
 	else if (key->sk_flags & SK_ISNULL)
 		set->impossible = true;
-	else if (code & PBFIDX_GROUP_MULTIKEY)
-		add_multikey_condition(set, index, group, key, kept);
+	else if (column.multikey)
+		add_multikey_condition(set, index, column, key, kept);
 	else
-		add_scalar_condition(set, index, group, key, kept);
+		add_scalar_condition(set, index, column, key, kept);
 }
 
-/* The order in which conditions are looked at: group by group, consultations last. */
+/* The order in which conditions are looked at: group by group, consultations last, else column by column. */
 static int
 compare_conditions(const void *a, const void *b)
 {
@@ -311,7 +319,9 @@ compare_conditions(const void *a, const void *b)
 
 	if (x->group != y->group)
 		return x->group - y->group;
-	return (x->nqueries > 0) - (y->nqueries > 0);
+	if ((x->nqueries > 0) != (y->nqueries > 0))
+		return (x->nqueries > 0) - (y->nqueries > 0);
+	return x->column - y->column;
 }
 
 void
@@ -329,7 +339,7 @@ pbfidx_make_conditions(PbfidxConditions *set, Relation index, const ScanKeyData 
 	for (int i = 0; i < n && !set->impossible; i++)
 		add_condition(set, index, &keys[i], &set->hashers[i]);
 	if (set->n == 0 && (pbfidx_cache(index)->flags & PBFIDX_ROW_KEY))
-		add_single_key(set, PBFIDX_ROW_KEY_GROUP, PBFIDX_ROW_KEY_VALUE);
+		add_single_key(set, (Column){-1, PBFIDX_ROW_KEY_GROUP, false}, PBFIDX_ROW_KEY_VALUE);
 	if (set->n > 0)
 		qsort(set->list, set->n, sizeof(PbfidxCondition), compare_conditions);
 	MemoryContextSwitchTo(old);

@@ -10,10 +10,11 @@
 #include "index/query.h"
 #include "index/slab.h"
 
-/* Keys first..first + n - 1: without queries, one of them the row must have; with queries, the slots of each,
- * one after the other, and one of the queries must be met. */
+/* Keys first..first + n - 1: without queries, in order, one of them the row must have; with queries, the
+ * slots of each, one after the other, and one of the queries must be met. */
 typedef struct PbfidxCondition
 {
+	int column; /* from 0; -1: the row key */
 	int group;
 	int first;
 	int n;
@@ -29,7 +30,7 @@ typedef struct PbfidxConditions
 	bool *probed; /* whether the masks of the key are needed at all */
 	int nkeys;
 	int keys_room;
-	PbfidxCondition *list; /* group by group, those with queries last */
+	PbfidxCondition *list; /* group by group, in each those with queries last, else column by column */
 	int n;
 	int list_room;
 	bool impossible; /* a condition that no row meets: the rest is undefined */

@@ -25,6 +25,7 @@
 #include "index/directory.h"
 #include "index/options.h"
 #include "index/query.h"
+#include "index/rows.h"
 #include "index/size.h"
 
 bool pbfidx_enabled = true;
@@ -34,6 +35,8 @@ bool pbfidx_enabled = true;
  * some 400 times an operator call at the default settings.
  */
 #define PROBE_OPERATORS 20
+/* The hash of a row's value made and looked for among keys: a third of what comparing costs. */
+#define ROW_TEST_OPERATORS 2
 #define UPPER_FPR 1e-3 /* typical rate of an upper slab: leaf slabs probed in vain */
 
 /* What of an index its cost depends on. */
@@ -80,6 +83,8 @@ typedef struct Search
 	double keys;        /* to probe in every slab; 0: nothing can be tested */
 	double rate;        /* share of the ranges that pass by chance */
 	double choices;     /* values of an array, of which a row needs one */
+	int conditions;     /* of a path */
+	bool rows_testable; /* by the hash of a value in each, see rows.h */
 	PbfidxWidths areas; /* of a path: narrowest of all groups */
 } Search;
 
@@ -177,8 +182,12 @@ search_for_path(PlannerInfo *root, const Shape *shape, IndexPath *path)
 			all.keys += s.keys;
 			all.choices = Max(all.choices, s.choices);
 			all.areas = narrower(all.areas, column_group(shape, clause->indexcol, &multikey).areas);
-			if (s.keys > 0)
-				all.rate *= s.rate;
+			if (s.keys == 0)
+				continue;
+			all.rate *= s.rate;
+			all.conditions++;
+			all.rows_testable =
+			    all.rows_testable || (!multikey && path->indexinfo->indexkeys[clause->indexcol] > 0);
 		}
 	}
 	return all;
@@ -212,6 +221,19 @@ count_probes(PbfidxWidths widths, double slabs, double rows)
 	return areas + Min(slabs, leaves);
 }
 
+/* What it costs to leave out one row of a page that was found. */
+static Cost
+cost_of_row(PlannerInfo *root, IndexPath *path, const Search *search, double pages)
+{
+	QualCost qual_cost;
+
+	if (pbfidx_filter_rows && search->rows_testable && (search->conditions > 1 || search->choices > 1) &&
+	    pages <= pbfidx_most_filtered_pages((int64) search->keys))
+		return ROW_TEST_OPERATORS * cpu_operator_cost;
+	cost_qual_eval(&qual_cost, get_quals_from_indexclauses(path->indexclauses), root);
+	return cpu_tuple_cost + qual_cost.per_tuple;
+}
+
 void
 pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup_cost,
                     Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages)
@@ -228,7 +250,6 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	double found_ranges = Min(ranges, spread(ranges, rows) + ranges * search.rate);
 	double found_pages = Min(heap_pages, found_ranges * shape.pages_per_range);
 	double fetched, probes, random_cost;
-	QualCost qual_cost;
 
 	if (shape.index != NULL)
 		index_close(shape.index, NoLock);
@@ -242,10 +263,9 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	get_tablespace_page_costs(info->reltablespace, &random_cost, NULL);
 	*pages = index_pages_fetched(probes * loop_count, info->pages, info->pages, root) / loop_count;
 	*startup_cost = 0;
-	cost_qual_eval(&qual_cost, get_quals_from_indexclauses(path->indexclauses), root);
 	*total_cost =
 	    *pages * random_cost + probes * PROBE_OPERATORS * cpu_operator_cost +
-	    Max(0, found_pages * tuples / heap_pages - fetched) * (cpu_tuple_cost + qual_cost.per_tuple);
+	    Max(0, found_pages * tuples / heap_pages - fetched) * cost_of_row(root, path, &search, found_pages);
 }
 
 /* ---- the setting pbf.enable_index ---- */

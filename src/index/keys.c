@@ -301,8 +301,8 @@ extract_keys(PbfidxHasher *hasher, Datum value, PbfidxKeyList *list)
 		                                                  : pbfidx_value_key(hasher, entries[i]);
 }
 
-static void
-value_keys(PbfidxHasher *hasher, Datum value, bool isnull, PbfidxKeyList *list)
+void
+pbfidx_column_keys(PbfidxHasher *hasher, Datum value, bool isnull, PbfidxKeyList *list)
 {
 	if (!isnull && hasher->multikey)
 	{
@@ -320,7 +320,7 @@ pbfidx_row_keys(PbfidxHasher *hashers, int columns, int group, bool row_key, con
 	for (int i = 0; i < columns; i++)
 	{
 		if (hashers[i].group == group)
-			value_keys(&hashers[i], values[i], isnull[i], list);
+			pbfidx_column_keys(&hashers[i], values[i], isnull[i], list);
 	}
 	if (row_key && group == PBFIDX_ROW_KEY_GROUP)
 	{

@@ -111,6 +111,9 @@ pbfidx_empty_key(int column)
 /* The key of a value; in a multi-key column of one of the keys of a value. */
 extern uint64 pbfidx_value_key(PbfidxHasher *hasher, Datum value);
 
+/* Appends the keys of a value of the column. May leave garbage in the current context. */
+extern void pbfidx_column_keys(PbfidxHasher *hasher, Datum value, bool isnull, PbfidxKeyList *list);
+
 /*
  * Appends the keys of a row in one group. May leave garbage in the current context.
  * row_key: in the group that has it.

@@ -9,7 +9,7 @@
  * slabs. A column survives if no condition rules it out.
  * 3. Read the records of the regions of which something is left. Probe, in each leaf slab that survives, the
  * keys whose mask has it, condition after condition, so that later ones look only at slabs that are left.
- * 4. Return the heap pages of the ranges that survive.
+ * 4. Return the heap pages of the ranges that survive, or those of their rows that have the keys (rows.h).
  *
  * A probe is one page, and on it one row a part (probe.h). Most areas have nothing for a key, so many of them
  * are looked at together (a window): 2 for the first group of all, then the rest for those of which something
@@ -30,6 +30,7 @@
 #include "index/conditions.h"
 #include "index/directory.h"
 #include "index/probe.h"
+#include "index/rows.h"
 #include "index/scan.h"
 #include "index/slab.h"
 
@@ -49,6 +50,7 @@ typedef struct Area
 typedef struct PbfidxScan
 {
 	PbfidxConditions conditions;
+	PbfidxRows rows;
 	bool all_ranges; /* nothing to look for, or an index whose hashes cannot be trusted */
 
 	/* while a window of areas is looked at */
@@ -76,6 +78,7 @@ pbfidx_beginscan(Relation index, int nkeys, int norderbys)
 	PbfidxScan *so = palloc0(sizeof(PbfidxScan));
 
 	pbfidx_init_conditions(&so->conditions, nkeys);
+	pbfidx_init_rows(&so->rows, index);
 	so->region = palloc(sizeof(PbfidxRegion));
 	scan->opaque = so;
 	return scan;
@@ -97,6 +100,7 @@ pbfidx_endscan(IndexScanDesc scan)
 	PbfidxScan *so = scan->opaque;
 
 	pbfidx_free_conditions(&so->conditions);
+	pbfidx_free_rows(&so->rows);
 	pfree(so->region);
 	pfree(so);
 }
@@ -305,18 +309,6 @@ probe_leaves(PbfidxScan *so, PbfidxProbes *q, uint32 region, GroupConditions g)
 	}
 }
 
-/* Adds the pages of a range; returns how many. */
-static int64
-add_range(TIDBitmap *tbm, uint64 range, uint32 pages_per_range, BlockNumber heap_blocks)
-{
-	uint64 first = range * pages_per_range;
-	uint64 end = Min(first + pages_per_range, heap_blocks);
-
-	for (uint64 block = first; block < end; block++)
-		tbm_add_page(tbm, (BlockNumber) block);
-	return end > first ? (int64) (end - first) : 0;
-}
-
 /*
  * What one group leaves of the slabs and ranges of region n of an area; retried until the entries and the
  * pages agree. What a failed attempt ruled out stays ruled out: a condition is applied only if all its pages
@@ -407,30 +399,23 @@ finish_region(PbfidxScan *so, IndexScanDesc scan, uint32 number, GroupConditions
 	}
 }
 
-static BlockNumber
-heap_length(Relation index)
+/* The pages of what is left of a region. */
+static void
+add_ranges(PbfidxScan *so, uint32 region, uint32 pages_per_range, BlockNumber heap_blocks)
 {
-	Relation heap = table_open(index->rd_index->indrelid, NoLock);
-	BlockNumber blocks = RelationGetNumberOfBlocks(heap);
-
-	table_close(heap, NoLock);
-	return blocks;
-}
-
-/* Adds what is left of a region. */
-static int64
-add_ranges(PbfidxScan *so, TIDBitmap *tbm, uint32 region, uint32 pages_per_range, BlockNumber heap_blocks)
-{
-	int64 pages = 0;
-
 	for (int s = -1; (s = pbfidx_mask_next(&so->slabs, s + 1)) >= 0;)
 	{
-		uint64 first = ((uint64) region * PBFIDX_COLUMNS + s) * PBFIDX_COLUMNS;
+		uint64 slab = ((uint64) region * PBFIDX_COLUMNS + s) * PBFIDX_COLUMNS;
 
 		for (int r = -1; (r = pbfidx_mask_next(&so->ranges[s], r + 1)) >= 0;)
-			pages += add_range(tbm, first + r, pages_per_range, heap_blocks);
+		{
+			uint64 first = (slab + r) * pages_per_range;
+
+			if (first < heap_blocks)
+				pbfidx_add_pages(&so->rows, (BlockNumber) first,
+				                 (BlockNumber) Min(first + pages_per_range, heap_blocks));
+		}
 	}
-	return pages;
 }
 
 /* Looks for the keys of a group in the uppers of n areas. */
@@ -459,13 +444,11 @@ probe_uppers(PbfidxScan *so, IndexScanDesc scan, uint32 n, GroupConditions g)
 }
 
 /* The areas of a window, as far as the heap goes. */
-static int64
-scan_window(PbfidxScan *so, IndexScanDesc scan, TIDBitmap *tbm, uint32 n, uint32 regions,
-            BlockNumber heap_blocks)
+static void
+scan_window(PbfidxScan *so, IndexScanDesc scan, uint32 n, uint32 regions, BlockNumber heap_blocks)
 {
 	uint32 pages_per_range = pbfidx_cache(scan->indexRelation)->pages_per_range;
 	GroupConditions g = group_conditions(so, 0);
-	int64 pages = 0;
 
 	probe_uppers(so, scan, n, g);
 	for (const Area *a = so->areas; a < so->areas + n; a++)
@@ -482,22 +465,19 @@ scan_window(PbfidxScan *so, IndexScanDesc scan, TIDBitmap *tbm, uint32 n, uint32
 			if (is_empty_mask(&so->slabs))
 				continue;
 			finish_region(so, scan, a->area.first + i, g);
-			pages += add_ranges(so, tbm, a->area.first + i, pages_per_range, heap_blocks);
+			add_ranges(so, a->area.first + i, pages_per_range, heap_blocks);
 		}
 	}
-	return pages;
 }
 
-static int64
-scan_regions(PbfidxScan *so, IndexScanDesc scan, TIDBitmap *tbm)
+static void
+scan_regions(PbfidxScan *so, IndexScanDesc scan, BlockNumber heap_blocks)
 {
 	uint32 pages_per_range = pbfidx_cache(scan->indexRelation)->pages_per_range;
-	BlockNumber heap_blocks = heap_length(scan->indexRelation);
 	uint64 per_region = (uint64) PBFIDX_COLUMNS * PBFIDX_COLUMNS * pages_per_range;
 	uint32 regions = (uint32) ((heap_blocks + per_region - 1) / per_region);
 	int group = regions > 0 ? so->conditions.list[0].group : 0;
 	PbfidxWidths widths = pbfidx_cache(scan->indexRelation)->group[group].areas;
-	int64 pages = 0;
 
 	for (uint32 area = 0; pbfidx_area(widths, area).first < regions; area += so->window)
 	{
@@ -505,16 +485,16 @@ scan_regions(PbfidxScan *so, IndexScanDesc scan, TIDBitmap *tbm)
 
 		for (; n < so->window && pbfidx_area(widths, area + n).first < regions; n++)
 			so->areas[n].area = pbfidx_area(widths, area + n);
-		pages += scan_window(so, scan, tbm, n, regions, heap_blocks);
+		scan_window(so, scan, n, regions, heap_blocks);
 	}
-	return pages;
 }
 
 int64
 pbfidx_getbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 {
 	PbfidxScan *so = scan->opaque;
-	int64 pages = 0;
+	Relation heap;
+	BlockNumber heap_blocks;
 
 	pgstat_count_index_scan(scan->indexRelation);
 	pbfidx_refit_cache(scan->indexRelation);
@@ -522,13 +502,14 @@ pbfidx_getbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	prepare(so, scan);
 	if (so->conditions.impossible)
 		return 0;
+	heap = table_open(scan->indexRelation->rd_index->indrelid, NoLock);
+	heap_blocks = RelationGetNumberOfBlocks(heap);
+	pbfidx_begin_rows(&so->rows, heap, scan->xs_snapshot, so->all_ranges ? NULL : &so->conditions, tbm);
 	if (so->all_ranges)
-	{
-		BlockNumber blocks = heap_length(scan->indexRelation);
-
-		pages = add_range(tbm, 0, blocks, blocks);
-	}
+		pbfidx_add_pages(&so->rows, 0, heap_blocks);
 	else
-		pages = scan_regions(so, scan, tbm);
-	return pages * 10; /* rows are not known; as BRIN reports it */
+		scan_regions(so, scan, heap_blocks);
+	pbfidx_end_rows(&so->rows);
+	table_close(heap, NoLock);
+	return so->rows.returned;
 }

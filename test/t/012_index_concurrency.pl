@@ -44,12 +44,13 @@ CREATE TABLE compared (rows bigint);
 CREATE FUNCTION lost(part int, parts int) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE lost bigint; seen bigint;
 BEGIN
-	SELECT count(*) FILTER (WHERE a.n <> 1 OR b.n <> 1 OR c.n <> 1 - s.k % 2 OR d.n <> 1), count(*) INTO lost, seen
+	SELECT count(*) FILTER (WHERE a.n <> 1 OR b.n <> 1 OR c.n <> 1 - s.k % 2 OR d.n <> 1 OR e.n <> 1), count(*) INTO lost, seen
 	FROM (SELECT id, k, w, keys FROM t WHERE id % parts = part OFFSET 0) s,
 		LATERAL (SELECT count(*) AS n FROM t WHERE t.k = s.k AND t.id + 0 = s.id) a,
 		LATERAL (SELECT count(*) AS n FROM t WHERE t.w = s.w AND t.k + 0 = s.k AND t.id + 0 = s.id) b,
 		LATERAL (SELECT count(*) AS n FROM t WHERE half(t.k) = half(s.k) AND t.k % 2 = 0 AND t.id + 0 = s.id) c,
-		LATERAL (SELECT count(*) AS n FROM t WHERE t.keys @> s.keys AND t.w = s.w AND t.id + 0 = s.id) d;
+		LATERAL (SELECT count(*) AS n FROM t WHERE t.keys @> s.keys AND t.w = s.w AND t.id + 0 = s.id) d,
+		LATERAL (SELECT count(*) AS n FROM t WHERE t.k = ANY (ARRAY[s.k, s.k + 1, -1]) AND t.id + 0 = s.id) e;
 	IF lost > 0 THEN
 		RAISE EXCEPTION '% of % rows are not found', lost, seen;
 	END IF;

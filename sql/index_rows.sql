@@ -1,0 +1,177 @@
+--
+-- pbfidx: rows of the pages that an index scan has found are looked at before they are returned, for arrays of values, several
+-- conditions and array columns. find() compares with the sequential scan twice, with and without that.
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS pbf;
+CREATE SCHEMA index_rows;
+SET search_path = index_rows, public;
+SET max_parallel_workers_per_gather = 0;
+
+-- find, finds: test/compare.sql
+\set ECHO none
+\getenv srcdir PG_ABS_SRCDIR
+\set compare :srcdir '/test/compare.sql'
+\i :compare
+\set ECHO all
+
+-- Heap pages as EXPLAIN tells them, and rows that the executor compared in vain.
+CREATE FUNCTION blocks(cond text, tab text DEFAULT 't') RETURNS TABLE (exact bool, lossy bool, removed bool) LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE format('EXPLAIN (ANALYZE, FORMAT json, TIMING off) SELECT FROM %s WHERE %s', tab, cond) INTO plan;
+	plan := plan #> '{0,Plan}';
+	RETURN QUERY SELECT (plan ->> 'Exact Heap Blocks')::int > 0, (plan ->> 'Lossy Heap Blocks')::int > 0, (plan ->> 'Rows Removed by Index Recheck')::int > 0;
+END $$;
+
+-- ---- when rows are looked at ----
+CREATE TABLE t (id int, a int, b text, tags text[], doc jsonb) WITH (autovacuum_enabled = off);
+INSERT INTO t SELECT i, i / 2, 'b' || i % 500, ARRAY['t' || i % 700, 'u' || i % 11], jsonb_build_object('k', i % 300) FROM generate_series(1, 20000) i;
+INSERT INTO t VALUES (NULL, NULL, NULL, NULL, NULL), (20001, NULL, 'b1', '{}', '{}'), (20002, 1, NULL, '{NULL}', '{"k": null}');
+CREATE INDEX t_all ON t USING pbfidx (id, a, b, tags, doc) WITH (pages_per_range = 1);
+VACUUM ANALYZE t;
+SELECT c AS cond, x.* FROM unnest(ARRAY['id = 77', 'id IN (77, 15000)', 'a = 9 AND b = ''b18''', 'tags @> ''{t5}''', 'tags && ''{t5,t6}''', 'doc @> ''{"k": 5}''', 'doc @> ''{"k": 5}'' AND id = 5', 'a IS NULL AND b = ''b1''', 'id = 77 AND a IS NOT NULL',
+	'id IN (-1, -2)']) c, blocks(c) x;
+-- Not when that was forbidden, nor for an expression, nor for more pages than a query for the first rows could want.
+SET pbf.filter_rows = off;
+SELECT * FROM blocks('id IN (77, 15000)');
+RESET pbf.filter_rows;
+CREATE INDEX t_half ON t USING pbfidx ((id / 2), (a + 1));
+SELECT * FROM blocks('id / 2 IN (5, 6)');
+SELECT * FROM blocks('id / 2 = 5 AND a + 1 = 6');
+DROP INDEX t_half;
+CREATE TABLE wide (a int, b int, pad char(3500) DEFAULT '') WITH (autovacuum_enabled = off);
+ALTER TABLE wide ALTER pad SET STORAGE PLAIN;
+INSERT INTO wide SELECT i % 2, i FROM generate_series(1, 2400) i;
+CREATE INDEX wide_ab ON wide USING pbfidx (a, b);
+ANALYZE wide;
+SELECT relpages FROM pg_class WHERE oid = 'wide'::regclass;
+SELECT c AS cond, x.* FROM unnest(ARRAY['a IN (1, 7)', 'b IN (1, 7)', 'a = 1 AND b = 1999']) c, blocks(c, 'wide') x;
+SELECT * FROM finds('wide', 'a IN (1, 7)', 'b IN (1, 7)', 'a = 1 AND b = 1999', 'a = 0 AND b = 1999');
+DROP TABLE wide;
+
+-- ---- right answers ----
+SELECT * FROM finds('t', 'id IN (1, 2, 3, 20000, 20001, -5)', 'id = ANY (ARRAY[5, NULL, 6])', 'id = ANY (''{}''::int[])', 'id = ANY (ARRAY[5, 9000000000])', 'a IN (1, 2) AND b IN (''b2'', ''b3'', ''b1'')',
+	'a IS NULL AND b = ''b1''', 'a IS NULL AND b IS NULL', 'a = 1 AND b IS NULL', 'id IS NULL AND tags IS NULL', 'a IN (1, 2) AND a IN (2, 3)', 'a = 5 AND a = 6',
+	'tags @> ''{t5,u5}''', 'tags && ''{t5,u3}'' AND id IN (5, 6, 7)', 'tags = ''{}''', 'tags @> ''{}'' AND id = 5', 'tags <@ ''{t5,u5,u3}''', 'tags = ''{t5,u5}''', 'tags && ''{}''',
+	'tags @> ARRAY[NULL::text]', 'tags = ''{NULL}''', 'tags IS NULL AND a IS NULL', 'tags IS NULL', 'doc @> ''{"k": 5}'' AND b IN (''b5'', ''b305'')', 'doc @> ''{"k": null}'' AND id IN (20002, 20001)',
+	'id IN (1, 2) OR a IN (77, 78)', 'id IN (1, 2) AND (a = 0 OR b = ''b2'')');
+-- Every row by an array in which it is one of many.
+SELECT count(*) AS wrong FROM generate_series(1, 20000, 50) i, find('t', format('id = ANY (ARRAY(SELECT generate_series(%s, %s)))', i, i + 49)) f WHERE NOT used OR rows < 49 OR missing + extra > 0;
+PREPARE many (int[], text[]) AS SELECT count(*), count(DISTINCT id) FROM t WHERE id = ANY ($1) AND b = ANY ($2);
+SET plan_cache_mode = force_generic_plan;
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) EXECUTE many ('{1}', '{b1}');
+SELECT array_agg(i) AS ids, array_agg(DISTINCT 'b' || i % 500 / 5 * 5) AS bs FROM generate_series(1, 20000, 3) i \gset
+EXECUTE many (:'ids', :'bs');
+SET pbf.filter_rows = off;
+EXECUTE many (:'ids', :'bs');
+RESET pbf.filter_rows;
+EXECUTE many (NULL, '{b1}');
+EXECUTE many ('{}', '{b1}');
+-- In a nested loop, where the same scan is begun again, and with another bitmap.
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET enable_material = off;
+SELECT count(*), sum(t.id) FROM (SELECT i, 'b' || i % 500 AS b FROM generate_series(1, 300) i) s JOIN t ON t.id IN (s.i, s.i + 500) AND t.b = s.b;
+SELECT count(*) FROM (SELECT i FROM generate_series(1, 300) i) s, LATERAL (SELECT FROM t WHERE t.id IN (s.i, s.i + 1) OR t.a IN (s.i, 7) OFFSET 0) x;
+CREATE INDEX t_btree ON t (b);
+SET enable_indexscan = off;
+SELECT count(*) FROM t WHERE id IN (5, 505, 1006) AND b = 'b5';
+DROP INDEX t_btree;
+RESET enable_indexscan;
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+RESET enable_material;
+RESET enable_seqscan;
+RESET plan_cache_mode;
+DEALLOCATE many;
+
+-- ---- chains of versions ----
+CREATE TABLE hot (id int, a int, b int, n int DEFAULT 0) WITH (autovacuum_enabled = off, fillfactor = 40);
+CREATE INDEX hot_ab ON hot USING pbfidx (a, b) WITH (pages_per_range = 1);
+INSERT INTO hot SELECT i, i, i % 10 FROM generate_series(1, 400) i;
+UPDATE hot SET n = n + 1;
+SELECT * FROM finds('hot', 'a = 5 AND b = 5', 'a IN (5, 6, 7, 400)');
+UPDATE hot SET n = n + 1 WHERE id % 3 = 0;
+-- Pruned: roots are redirected.
+VACUUM hot;
+UPDATE hot SET n = n + 1 WHERE id % 2 = 0;
+SELECT * FROM finds('hot', 'a = 5 AND b = 5', 'a = 6 AND b = 6', 'a IN (5, 6, 7, 400)', 'b IN (1, 2)');
+-- Aborted, and tried again.
+BEGIN;
+UPDATE hot SET n = -1 WHERE a IN (5, 6, 7);
+SELECT * FROM finds('hot', 'a IN (5, 6, 7)', 'a = 5 AND b = 5');
+ROLLBACK;
+SELECT * FROM finds('hot', 'a IN (5, 6, 7)', 'a = 5 AND b = 5');
+UPDATE hot SET n = n + 1 WHERE a IN (5, 6);
+SELECT * FROM finds('hot', 'a IN (5, 6, 7)', 'a = 5 AND b = 5');
+-- The columns themselves: HOT updates from 16 on. An older snapshot sees the old values, a younger one the new.
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+UPDATE hot SET a = a + 1000 WHERE id BETWEEN 5 AND 10;
+DECLARE old CURSOR FOR SELECT id, a FROM hot WHERE a IN (1006, 1007, 8);
+UPDATE hot SET a = a + 1000, b = -1 WHERE id BETWEEN 5 AND 10;
+SELECT * FROM finds('hot', 'a IN (1006, 1007, 2006, 6)', 'a IN (2005, 2010, 1005)', 'a = 2007 AND b = -1', 'a = 1007 AND b = 7', 'a = 7 AND b = 7');
+FETCH ALL old;
+COMMIT;
+SELECT * FROM finds('hot', 'a IN (1006, 1007, 2006, 6)', 'a IN (2005, 2010, 1005)', 'a = 2007 AND b = -1', 'a = 1007 AND b = 7', 'a = 7 AND b = 7');
+DO $$ BEGIN FOR i IN 1 .. 50 LOOP UPDATE hot SET a = 3000 + i, b = i WHERE id = 7; UPDATE hot SET n = n + 1 WHERE id = 8; END LOOP; END $$;
+SELECT * FROM finds('hot', 'a IN (3050, 3049, 2007)', 'a = 3050 AND b = 50', 'a = 2008 AND b = -1');
+VACUUM hot;
+SELECT * FROM finds('hot', 'a IN (3050, 3049, 2007)', 'a = 3050 AND b = 50', 'a = 2008 AND b = -1');
+-- Locked, deleted by somebody who gave up, and frozen rows.
+BEGIN;
+SELECT count(*) FROM (SELECT FROM hot WHERE a IN (20, 21) FOR UPDATE) l;
+SAVEPOINT s;
+DELETE FROM hot WHERE a IN (20, 22);
+SELECT * FROM finds('hot', 'a IN (20, 21, 22)');
+ROLLBACK TO s;
+UPDATE hot SET n = -1 WHERE a = 20;
+SELECT * FROM finds('hot', 'a IN (20, 21, 22)', 'a = 20 AND b = 0');
+COMMIT;
+SELECT * FROM finds('hot', 'a IN (20, 21, 22)', 'a = 20 AND b = 0');
+VACUUM FREEZE hot;
+SELECT * FROM finds('hot', 'a IN (20, 21, 22)', 'a = 20 AND b = 0');
+
+-- ---- values of all sizes; columns that come and go ----
+CREATE TABLE long (id int, gone int, v text, n numeric, c char(8)) WITH (autovacuum_enabled = off);
+ALTER TABLE long ALTER v SET STORAGE EXTERNAL;
+INSERT INTO long SELECT i, i, repeat(md5(i::text), CASE i % 4 WHEN 0 THEN 1 WHEN 1 THEN 40 ELSE 300 END), i / 7.0, 'c' || i % 9 FROM generate_series(1, 200) i;
+ALTER TABLE long ALTER v SET STORAGE MAIN;
+INSERT INTO long SELECT i, i, repeat(md5(i::text), 300), i, 'c' || i % 9 FROM generate_series(201, 300) i;
+CREATE INDEX long_all ON long USING pbfidx (v, n, c) WITH (pages_per_range = 1);
+ALTER TABLE long DROP COLUMN gone;
+ALTER TABLE long ADD added int DEFAULT 5;
+CREATE INDEX long_added ON long USING pbfidx (added, n) WITH (pages_per_range = 1);
+INSERT INTO long VALUES (301, 'short', 301, 'c1', 6), (302, 'short', 302.000, 'c1', NULL);
+SELECT count(*) AS wrong FROM generate_series(1, 300) i, find('long', format('v IN (repeat(%L, 1), repeat(%1$L, 40), repeat(%1$L, 300))', md5(i::text))) f WHERE NOT used OR rows <> 1 OR missing + extra > 0;
+SELECT * FROM finds('long', 'v = ''short'' AND n = 302', 'v = repeat(md5(''250''), 300) AND n = 250.00', 'c IN (''c1'', ''c2  '')', 'c = ''c1'' AND n IN (1, 301)', 'added = 5 AND n = 7/7.0',
+	'added IN (5, 7) AND n IN (210, 211)', 'added IS NULL AND n = 302', 'added = 6 AND n = 301');
+
+-- ---- types ----
+CREATE TABLE types (i2 int2, i8 int8, f4 float4, f8 float8, u uuid, d date, ts timestamptz, e varchar(9), r int4range, ip inet, j int[]) WITH (autovacuum_enabled = off);
+INSERT INTO types SELECT i % 100, i, i, CASE WHEN i % 2 = 0 THEN 0.0 ELSE -0.0 END, md5(i::text)::uuid, date '2020-01-01' + i, timestamptz '2020-01-01 UTC' + i * interval '1 hour', 'v' || i, int4range(i, i + 1),
+	('10.0.0.' || i % 250)::inet, ARRAY[i, NULL, i] FROM generate_series(1, 500) i;
+CREATE INDEX types_all ON types USING pbfidx (i2, i8, f4, f8, u, d, ts, e, r, ip, j) WITH (pages_per_range = 1);
+SELECT count(*) AS conditions, count(*) FILTER (WHERE used) AS used, sum(rows) AS rows, sum(missing + extra) AS wrong FROM finds('types', 'i2 = ANY (ARRAY[5, 6])', 'i2 = 5::bigint AND i8 = 105::smallint', 'i8 IN (5, 1::smallint, 7)',
+	'f4 IN (5, 6)', 'f4 = 5::float8 AND i8 = 5', 'f8 = 0 AND i8 IN (5, 6)', 'f8 IN (-0.0, 1)', 'u IN (md5(''5'')::uuid, md5(''6'')::uuid)', 'd IN (''2020-01-06'', ''2020-01-07'')', 'd = timestamp ''2020-01-06'' AND i8 = 5',
+	'ts = ANY (ARRAY[timestamptz ''2020-01-01 07:00+02'', ''2020-01-01 08:00+02''])', 'e IN (''v5'', ''v6'')', 'e = ''v5''::text AND i8 = 5', 'r IN (''[5,5]'', ''(5,6]'')', 'r = ''[5,6)'' AND i8 = 5', 'ip IN (''10.0.0.5'', ''10.0.0.6/32'')',
+	'j @> ''{5,NULL}''', 'j @> ''{5}'' AND i8 = 5', 'j && ''{5,6,7}''', 'j = ''{5,NULL,5}'' AND i2 = 5', 'i2 IS NULL AND i8 = 5');
+
+-- Temporary tables, partitions, and serializable transactions, in which rows may not be looked at more than once.
+CREATE TEMP TABLE tmp AS SELECT i AS a, i % 7 AS b FROM generate_series(1, 3000) i;
+CREATE INDEX ON tmp USING pbfidx (a, b);
+SELECT * FROM finds('tmp', 'a IN (5, 2999)', 'a = 5 AND b = 5', 'a = 5 AND b = 6');
+CREATE TABLE part (a int, b int) PARTITION BY RANGE (a);
+CREATE TABLE part1 (b int, a int);
+ALTER TABLE part ATTACH PARTITION part1 FOR VALUES FROM (0) TO (1000);
+CREATE TABLE part2 PARTITION OF part FOR VALUES FROM (1000) TO (2000);
+CREATE INDEX ON part USING pbfidx (a, b);
+INSERT INTO part SELECT i, i % 7 FROM generate_series(1, 1999) i;
+SELECT * FROM finds('part', 'a IN (5, 1005, 1999)', 'a = 1005 AND b = 4');
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT * FROM finds('part', 'a IN (5, 1005, 1999)', 'a = 1005 AND b = 4');
+COMMIT;
+
+DROP SCHEMA index_rows CASCADE;

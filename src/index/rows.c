@@ -1,0 +1,333 @@
+/*
+ * rows.c: of the pages that a scan has left, the rows that have the keys looked for.
+ *
+ * It is safe to look at rows without asking which versions the snapshot sees: every version on the page is
+ * tested, and one that has the keys is returned by the root of its HOT chain, as any index would. What the
+ * snapshot sees was there before the scan began, and stays. The server finds the visible version and compares
+ * it.
+ *
+ * Each page is copied under its lock: hash functions of users may do anything. A value that is stored out of
+ * line is not fetched, its row stays.
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/tableam.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/spccache.h"
+
+#include "compat.h"
+#include "index/directory.h"
+#include "index/rows.h"
+
+bool pbfidx_filter_rows = true;
+
+/* What the server is told of a page whose rows are not known; as BRIN does. */
+#define ROWS_OF_PAGE 10
+
+void
+pbfidx_init_rows(PbfidxRows *rows, Relation index)
+{
+	memset(rows, 0, sizeof(*rows));
+	rows->index = index;
+	rows->mcxt = CurrentMemoryContext;
+}
+
+/* Memory that a scan needs only if it looks at rows. */
+static void
+make_room(PbfidxRows *rows, int64 keys)
+{
+	MemoryContext old = MemoryContextSwitchTo(rows->mcxt);
+
+	if (rows->page == NULL)
+	{
+		rows->temp = AllocSetContextCreate(CurrentMemoryContext, "pbfidx rows", ALLOCSET_SMALL_SIZES);
+		rows->page = palloc(BLCKSZ);
+		pbfidx_init_key_list(&rows->keys, CurrentMemoryContext);
+		rows->room = 64;
+		rows->pages = palloc(rows->room * sizeof(BlockNumber));
+	}
+	rows->most = pbfidx_most_filtered_pages(keys);
+	MemoryContextSwitchTo(old);
+}
+
+void
+pbfidx_free_rows(PbfidxRows *rows)
+{
+	if (rows->page == NULL)
+		return;
+	MemoryContextDelete(rows->temp);
+	pfree(rows->page);
+	pfree(rows->keys.keys);
+	pfree(rows->pages);
+}
+
+/* ---- what is tested ---- */
+
+/* Whether the keys of a condition can be found in a row, and at less cost than by the server. */
+static bool
+is_testable(const PbfidxRows *rows, const PbfidxCondition *c)
+{
+	if (c->nqueries > 0 || c->column < 0 || rows->index->rd_index->indkey.values[c->column] <= 0)
+		return false;
+	return !(pbfidx_cache(rows->index)->column_group[c->column] & PBFIDX_GROUP_MULTIKEY) ||
+	       rows->index->rd_opcintype[c->column] == ANYARRAYOID;
+}
+
+static void
+add_column(PbfidxRows *rows, int column, int condition)
+{
+	PbfidxRowColumn *c = &rows->columns[column];
+
+	if (!c->ready)
+	{
+		c->attribute = rows->index->rd_index->indkey.values[column];
+		pbfidx_init_hasher(&c->hasher, rows->index, column, InvalidOid, rows->mcxt);
+		c->ready = true;
+	}
+	c->first = condition;
+	rows->tested[rows->ntested++] = column;
+}
+
+/* Conditions of a column that can be tested follow each other. */
+static void
+choose_columns(PbfidxRows *rows)
+{
+	const PbfidxConditions *set = rows->conditions;
+	int column = -1;
+
+	for (int i = 0; i < set->n; i++)
+	{
+		if (!is_testable(rows, &set->list[i]))
+			continue;
+		if (set->list[i].column != column)
+			add_column(rows, column = set->list[i].column, i);
+		rows->columns[column].end = i + 1;
+	}
+}
+
+/* One value of a scalar column is compared with one other as fast by the server. */
+static bool
+is_worthwhile(const PbfidxRows *rows)
+{
+	const PbfidxConditions *set = rows->conditions;
+
+	return set->n > 1 || set->list[0].n > 1 || rows->index->rd_opcintype[set->list[0].column] == ANYARRAYOID;
+}
+
+void
+pbfidx_begin_rows(PbfidxRows *rows, Relation heap, Snapshot snapshot, const PbfidxConditions *set,
+                  TIDBitmap *tbm)
+{
+	rows->heap = heap;
+	rows->snapshot = snapshot;
+	rows->conditions = set;
+	rows->tbm = tbm;
+	rows->ntested = 0;
+	rows->n = rows->returned = 0;
+	if (!pbfidx_filter_rows || set == NULL || heap->rd_tableam != GetHeapamTableAmRoutine())
+		return;
+	choose_columns(rows);
+	if (rows->ntested > 0 && is_worthwhile(rows))
+		make_room(rows, set->nkeys);
+	else
+		rows->ntested = 0;
+}
+
+/* ---- rows ---- */
+
+static inline bool
+is_among(const uint64 *keys, int n, uint64 key)
+{
+	while (n > 1)
+	{
+		int half = n / 2;
+
+		keys += (keys[half - 1] < key) * half; /* no branch that nobody can predict */
+		n -= half;
+	}
+	return n == 1 && *keys == key;
+}
+
+static bool
+is_any_among(const PbfidxKeyList *list, const PbfidxConditions *set, const PbfidxCondition *c)
+{
+	for (int i = 0; i < list->n; i++)
+	{
+		if (is_among(set->keys + c->first, c->n, list->keys[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the conditions of one column leave the row. */
+static bool
+may_column_match(PbfidxRows *rows, PbfidxRowColumn *column, HeapTuple tuple)
+{
+	TupleDesc desc = RelationGetDescr(rows->heap);
+	bool isnull;
+	Datum value = heap_getattr(tuple, column->attribute, desc, &isnull);
+
+	if (!isnull && TupleDescAttr(desc, column->attribute - 1)->attlen == -1 &&
+	    VARATT_IS_EXTERNAL(DatumGetPointer(value)))
+		return true;
+	rows->keys.n = 0;
+	pbfidx_column_keys(&column->hasher, value, isnull, &rows->keys);
+	for (int c = column->first; c < column->end; c++)
+	{
+		if (!is_any_among(&rows->keys, rows->conditions, &rows->conditions->list[c]))
+			return false;
+	}
+	return true;
+}
+
+static bool
+may_match(PbfidxRows *rows, HeapTuple tuple)
+{
+	for (int i = 0; i < rows->ntested; i++)
+	{
+		if (!may_column_match(rows, &rows->columns[rows->tested[i]], tuple))
+			return false;
+	}
+	return true;
+}
+
+static void
+copy_page(PbfidxRows *rows, BlockNumber block)
+{
+	Buffer buffer = ReadBuffer(rows->heap, block);
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	pbf_test_for_old_snapshot(rows->snapshot, rows->heap, BufferGetPage(buffer));
+	memcpy(rows->page, BufferGetPage(buffer), BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+}
+
+/* Rows of the page that may match, as their versions; returns how many. */
+static int
+find_versions(PbfidxRows *rows, OffsetNumber *found)
+{
+	Page page = rows->page;
+	OffsetNumber last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);
+	int n = 0;
+
+	for (OffsetNumber off = FirstOffsetNumber; off <= last; off++)
+	{
+		ItemId item = PageGetItemId(page, off);
+		HeapTupleData tuple;
+
+		if (!ItemIdIsNormal(item))
+			continue;
+		tuple.t_tableOid = RelationGetRelid(rows->heap);
+		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
+		tuple.t_len = ItemIdGetLength(item);
+		if (may_match(rows, &tuple))
+			found[n++] = off;
+	}
+	return n;
+}
+
+/* The root of each version's HOT chain in its place; false: one has none, it was aborted or is being pruned.
+ */
+static bool
+to_roots(PbfidxRows *rows, OffsetNumber *versions, int n)
+{
+	OffsetNumber roots[MaxHeapTuplesPerPage];
+
+	heap_get_root_tuples(rows->page, roots);
+	for (int i = 0; i < n; i++)
+	{
+		versions[i] = roots[versions[i] - 1];
+		if (versions[i] == InvalidOffsetNumber)
+			return false;
+	}
+	return true;
+}
+
+static void
+add_whole_page(PbfidxRows *rows, BlockNumber block)
+{
+	tbm_add_page(rows->tbm, block);
+	rows->returned += ROWS_OF_PAGE;
+}
+
+static void
+add_rows_of_page(PbfidxRows *rows, BlockNumber block)
+{
+	OffsetNumber found[MaxHeapTuplesPerPage];
+	ItemPointerData tids[MaxHeapTuplesPerPage];
+	MemoryContext old = MemoryContextSwitchTo(rows->temp);
+	int n;
+
+	copy_page(rows, block);
+	n = find_versions(rows, found);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(rows->temp);
+	if (n > 0 && !to_roots(rows, found, n))
+	{
+		add_whole_page(rows, block);
+		return;
+	}
+	for (int i = 0; i < n; i++)
+		ItemPointerSet(&tids[i], block, found[i]);
+	if (n > 0)
+		tbm_add_tuples(rows->tbm, tids, n, true);
+	rows->returned += n;
+}
+
+/* ---- pages ---- */
+
+/* There are too many: those collected, and all that come, are not looked at. */
+static void
+give_up(PbfidxRows *rows)
+{
+	rows->ntested = 0;
+	for (int64 i = 0; i < rows->n; i++)
+		add_whole_page(rows, rows->pages[i]);
+}
+
+static void
+add_page(PbfidxRows *rows, BlockNumber block)
+{
+	if (rows->ntested > 0 && rows->n == rows->most)
+		give_up(rows);
+	if (rows->ntested == 0)
+	{
+		add_whole_page(rows, block);
+		return;
+	}
+	if (rows->n == rows->room)
+	{
+		rows->room *= 2;
+		rows->pages = repalloc_huge(rows->pages, rows->room * sizeof(BlockNumber));
+	}
+	rows->pages[rows->n++] = block;
+}
+
+void
+pbfidx_add_pages(PbfidxRows *rows, BlockNumber first, BlockNumber end)
+{
+	for (BlockNumber block = first; block < end; block++)
+		add_page(rows, block);
+}
+
+void
+pbfidx_end_rows(PbfidxRows *rows)
+{
+	int ahead = rows->ntested > 0 ? get_tablespace_io_concurrency(rows->heap->rd_rel->reltablespace) : 0;
+
+	for (int64 i = 0; i < rows->n && i < ahead; i++)
+		PrefetchBuffer(rows->heap, MAIN_FORKNUM, rows->pages[i]);
+	for (int64 i = 0; i < rows->n && rows->ntested > 0; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (ahead > 0 && i + ahead < rows->n)
+			PrefetchBuffer(rows->heap, MAIN_FORKNUM, rows->pages[i + ahead]);
+		add_rows_of_page(rows, rows->pages[i]);
+	}
+}

@@ -1,0 +1,76 @@
+/*
+ * rows.h: of the pages that a scan has left, the rows that have the keys looked for.
+ *
+ * The server compares every row of a page with all that is asked for: with each value of an array that is a
+ * parameter, with all elements of an array column. To look for the hashes of the row's own values among those
+ * of the conditions takes less, and leaves few rows to compare. Some pages more than asked for never harm, so
+ * where that would not pay, or cannot be done, pages are returned as they are.
+ */
+#ifndef PBF_INDEX_ROWS_H
+#define PBF_INDEX_ROWS_H
+
+#include "access/genam.h"
+#include "access/htup.h"
+#include "nodes/tidbitmap.h"
+#include "utils/snapshot.h"
+
+#include "index/conditions.h"
+#include "index/keys.h"
+
+/* The setting pbf.filter_rows. */
+extern bool pbfidx_filter_rows;
+
+/* If more pages are left, their rows are not looked at: the query may want the first of them only. */
+static inline int64
+pbfidx_most_filtered_pages(int64 keys)
+{
+	return Max(1024, 4 * keys);
+}
+
+/* A column whose keys are looked for in rows. */
+typedef struct PbfidxRowColumn
+{
+	AttrNumber attribute; /* of the table */
+	bool ready;
+	PbfidxHasher hasher; /* of its own type */
+	int first;           /* its conditions, to end - 1 */
+	int end;
+} PbfidxRowColumn;
+
+/* Kept from scan to scan. */
+typedef struct PbfidxRows
+{
+	Relation index;
+	MemoryContext mcxt; /* what is kept; */
+	MemoryContext temp; /* reset after every page */
+	PbfidxRowColumn columns[INDEX_MAX_KEYS];
+	char *page; /* a copy of one */
+	PbfidxKeyList keys;
+
+	/* of one scan */
+	Relation heap;
+	Snapshot snapshot;
+	const PbfidxConditions *conditions;
+	TIDBitmap *tbm;
+	int tested[INDEX_MAX_KEYS]; /* columns */
+	int ntested;                /* 0: pages are returned as they are */
+	BlockNumber *pages;         /* to be looked at, */
+	int64 n;
+	int64 room;     /* so many at present, */
+	int64 most;     /* and at most */
+	int64 returned; /* rows, ten for a page whose rows were not looked at */
+} PbfidxRows;
+
+extern void pbfidx_init_rows(PbfidxRows *rows, Relation index);
+extern void pbfidx_free_rows(PbfidxRows *rows);
+
+/* What is added until the end goes to the bitmap; the query has the table locked. set: NULL if nothing is
+ * known about the rows. */
+extern void pbfidx_begin_rows(PbfidxRows *rows, Relation heap, Snapshot snapshot, const PbfidxConditions *set,
+                              TIDBitmap *tbm);
+/* Pages first to end - 1, all of which exist. */
+extern void pbfidx_add_pages(PbfidxRows *rows, BlockNumber first, BlockNumber end);
+/* All pages have been added. */
+extern void pbfidx_end_rows(PbfidxRows *rows);
+
+#endif
