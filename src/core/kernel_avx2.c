@@ -121,16 +121,17 @@ mulhi(__m256i x, __m256i n)
 	return _mm256_srli_epi64(_mm256_add_epi64(high, low), 32);
 }
 
-/* Low 64 bits of x * n per lane. Three 32-bit products for four keys still beat four 64-bit ones. */
+/* Low 64 bits of x * n per lane. Of the products of crossed halves the low 32 bits count, added to the upper
+ * half. */
 PBF_INLINE PBF_TARGET __m256i
 mullo(__m256i x, uint64_t n)
 {
-	__m256i n_low = _mm256_set1_epi64x((int64_t) (n & UINT32_MAX));
-	__m256i n_high = _mm256_set1_epi64x((int64_t) (n >> 32));
-	__m256i cross =
-	    _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(x, 32), n_low), _mm256_mul_epu32(x, n_high));
+	__m256i cross = _mm256_mullo_epi32(x, _mm256_set1_epi64x((int64_t) (n << 32 | n >> 32)));
+	__m256i one = _mm256_slli_epi64(cross, 32);
+	__m256i other = _mm256_and_si256(cross, _mm256_set1_epi64x((int64_t) ~(uint64_t) UINT32_MAX));
 
-	return _mm256_add_epi64(_mm256_mul_epu32(x, n_low), _mm256_slli_epi64(cross, 32));
+	return _mm256_add_epi64(_mm256_mul_epu32(x, _mm256_set1_epi64x((int64_t) n)),
+	                        _mm256_add_epi32(one, other));
 }
 
 #define xor_shift(x, n) _mm256_xor_si256((x), _mm256_srli_epi64((x), (n)))

@@ -22,30 +22,31 @@
 #include "kernel_impl.h"
 
 /*
- * The second byte offset to prefetch for a block: its last byte, or 0 if no block of this filter crosses a
- * cache line.
+ * How many cache lines of a block to ask for: none of a small filter, which soon is in a cache so near that
+ * the CPU hides the way to it; two if a block of this filter may cross a line.
  */
-PBF_INLINE PBF_TARGET size_t
-second_line(const uint64_t *words, uint32_t parts)
+PBF_INLINE PBF_TARGET int
+lines_to_fetch(const uint64_t *words, uint32_t blocks, uint32_t parts)
 {
 	size_t bytes = parts * sizeof(uint64_t);
 
-	return (uintptr_t) words % PBF_LINE == 0 && PBF_LINE % bytes == 0 ? 0 : bytes - 1;
+	if (blocks * bytes <= PBF_NEAR_BYTES)
+		return 0;
+	return (uintptr_t) words % PBF_LINE == 0 && PBF_LINE % bytes == 0 ? 1 : 2;
 }
 
 /* Locates the PBF_GROUP keys of h and asks for their cache lines. */
 PBF_INLINE PBF_TARGET void
-fetch_group(PbfGroup *g, const uint64_t *words, uint32_t blocks, uint32_t parts, size_t second,
-            const uint64_t *h)
+fetch_group(PbfGroup *g, const uint64_t *words, uint32_t blocks, uint32_t parts, int lines, const uint64_t *h)
 {
 	locate_group(g, h, blocks);
-	for (int i = 0; i < PBF_GROUP; i++)
+	for (int i = 0; i < PBF_GROUP && lines > 0; i++)
 	{
 		const uint64_t *block = words + g->block[i] * parts;
 
 		__builtin_prefetch(block);
-		if (second != 0)
-			__builtin_prefetch((const char *) block + second);
+		if (lines > 1)
+			__builtin_prefetch((const char *) (block + parts) - 1);
 	}
 }
 
@@ -55,10 +56,10 @@ contains_all(const uint64_t *words, uint32_t blocks, uint32_t parts, const uint6
 {
 	PbfGroup ring[PBF_GROUPS];
 	size_t groups = n / PBF_GROUP;
-	size_t second = second_line(words, parts);
+	int lines = lines_to_fetch(words, blocks, parts);
 
 	for (size_t i = 0; i < groups && i < PBF_GROUPS; i++)
-		fetch_group(&ring[i], words, blocks, parts, second, h + i * PBF_GROUP);
+		fetch_group(&ring[i], words, blocks, parts, lines, h + i * PBF_GROUP);
 	for (size_t i = 0; i < groups; i++)
 	{
 		PbfGroup *g = &ring[i % PBF_GROUPS];
@@ -66,7 +67,7 @@ contains_all(const uint64_t *words, uint32_t blocks, uint32_t parts, const uint6
 		for (int j = 0; j < PBF_GROUP; j++)
 			hit[i * PBF_GROUP + j] = block_contains(words + g->block[j] * parts, parts, g->positions[j]);
 		if (i + PBF_GROUPS < groups)
-			fetch_group(g, words, blocks, parts, second, h + (i + PBF_GROUPS) * PBF_GROUP);
+			fetch_group(g, words, blocks, parts, lines, h + (i + PBF_GROUPS) * PBF_GROUP);
 	}
 	for (size_t i = groups * PBF_GROUP; i < n; i++)
 		hit[i] = block_contains(words + (size_t) pbf_block_of(h[i], blocks) * parts, parts,
@@ -79,10 +80,10 @@ add_all(uint64_t *words, uint32_t blocks, uint32_t parts, const uint64_t *h, siz
 {
 	PbfGroup ring[PBF_GROUPS];
 	size_t groups = n / PBF_GROUP;
-	size_t second = second_line(words, parts);
+	int lines = lines_to_fetch(words, blocks, parts);
 
 	for (size_t i = 0; i < groups && i < PBF_GROUPS; i++)
-		fetch_group(&ring[i], words, blocks, parts, second, h + i * PBF_GROUP);
+		fetch_group(&ring[i], words, blocks, parts, lines, h + i * PBF_GROUP);
 	for (size_t i = 0; i < groups; i++)
 	{
 		PbfGroup *g = &ring[i % PBF_GROUPS];
@@ -90,7 +91,7 @@ add_all(uint64_t *words, uint32_t blocks, uint32_t parts, const uint64_t *h, siz
 		for (int j = 0; j < PBF_GROUP; j++)
 			block_add(words + g->block[j] * parts, parts, g->positions[j]);
 		if (i + PBF_GROUPS < groups)
-			fetch_group(g, words, blocks, parts, second, h + (i + PBF_GROUPS) * PBF_GROUP);
+			fetch_group(g, words, blocks, parts, lines, h + (i + PBF_GROUPS) * PBF_GROUP);
 	}
 	for (size_t i = groups * PBF_GROUP; i < n; i++)
 		block_add(words + (size_t) pbf_block_of(h[i], blocks) * parts, parts, pbf_positions_of(h[i]));

@@ -17,6 +17,9 @@
 
 #define PBF_LINE 64 /* bytes of a cache line; only speed depends on it */
 
+/* Filters up to this size are not prefetched: a second-level cache holds them. */
+#define PBF_NEAR_BYTES (256 * 1024)
+
 /*
  * Keys located together. Eight 64-bit lanes are one AVX-512 vector; for the others it only makes the loop
  * around a group cheap.
