@@ -6,7 +6,7 @@
  * snapshot sees was there before the scan began, and stays. The server finds the visible version and compares
  * it.
  *
- * Each page is copied under its lock: hash functions of users may do anything. A value that is stored out of
+ * Each page is copied under its lock, so that nothing is done while it is held. A value that is stored out of
  * line is not fetched, its row stays.
  */
 #include "postgres.h"
@@ -14,9 +14,9 @@
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/tableam.h"
-#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "utils/fmgroids.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/spccache.h"
@@ -69,32 +69,35 @@ pbfidx_free_rows(PbfidxRows *rows)
 
 /* ---- what is tested ---- */
 
-/* Whether the keys of a condition can be found in a row, and at less cost than by the server. */
+/*
+ * Whether keys of a column can be found in rows, and at less cost than by the server. Functions of users or
+ * of types may fail for a version that their failure kept from being inserted.
+ */
 static bool
-is_testable(const PbfidxRows *rows, const PbfidxCondition *c)
+is_testable(const PbfidxRowColumn *c)
 {
-	if (c->nqueries > 0 || c->column < 0 || rows->index->rd_index->indkey.values[c->column] <= 0)
-		return false;
-	return !(pbfidx_cache(rows->index)->column_group[c->column] & PBFIDX_GROUP_MULTIKEY) ||
-	       rows->index->rd_opcintype[c->column] == ANYARRAYOID;
+	const PbfidxHasher *h = &c->hasher;
+
+	return c->attribute > 0 && !h->own && h->value.kind < PBF_KIND_ARRAY &&
+	       (!h->multikey || h->extract.fn_oid == F_GINARRAYEXTRACT_ANYARRAY_INTERNAL_INTERNAL);
 }
 
-static void
-add_column(PbfidxRows *rows, int column, int condition)
+static PbfidxRowColumn *
+get_column(PbfidxRows *rows, int column)
 {
 	PbfidxRowColumn *c = &rows->columns[column];
 
 	if (!c->ready)
 	{
-		c->attribute = rows->index->rd_index->indkey.values[column];
 		pbfidx_init_hasher(&c->hasher, rows->index, column, InvalidOid, rows->mcxt);
+		c->attribute = rows->index->rd_index->indkey.values[column];
+		c->testable = is_testable(c);
 		c->ready = true;
 	}
-	c->first = condition;
-	rows->tested[rows->ntested++] = column;
+	return c;
 }
 
-/* Conditions of a column that can be tested follow each other. */
+/* Conditions without queries on one column follow each other. */
 static void
 choose_columns(PbfidxRows *rows)
 {
@@ -103,21 +106,29 @@ choose_columns(PbfidxRows *rows)
 
 	for (int i = 0; i < set->n; i++)
 	{
-		if (!is_testable(rows, &set->list[i]))
+		const PbfidxCondition *condition = &set->list[i];
+
+		if (condition->nqueries > 0 || condition->column < 0 ||
+		    !get_column(rows, condition->column)->testable)
 			continue;
-		if (set->list[i].column != column)
-			add_column(rows, column = set->list[i].column, i);
+		if (condition->column != column)
+		{
+			column = condition->column;
+			rows->columns[column].first = i;
+			rows->tested[rows->ntested++] = column;
+		}
 		rows->columns[column].end = i + 1;
 	}
 }
 
 /* One value of a scalar column is compared with one other as fast by the server. */
 static bool
-is_worthwhile(const PbfidxRows *rows)
+is_worthwhile(const PbfidxRows *rows, const PbfidxConditions *set)
 {
-	const PbfidxConditions *set = rows->conditions;
+	const PbfidxCondition *c = &set->list[0];
 
-	return set->n > 1 || set->list[0].n > 1 || rows->index->rd_opcintype[set->list[0].column] == ANYARRAYOID;
+	return set->n > 1 || c->n > 1 ||
+	       (c->column >= 0 && pbfidx_cache(rows->index)->column_group[c->column] & PBFIDX_GROUP_MULTIKEY);
 }
 
 void
@@ -132,11 +143,10 @@ pbfidx_begin_rows(PbfidxRows *rows, Relation heap, Snapshot snapshot, const Pbfi
 	rows->n = rows->returned = 0;
 	if (!pbfidx_filter_rows || set == NULL || heap->rd_tableam != GetHeapamTableAmRoutine())
 		return;
-	choose_columns(rows);
-	if (rows->ntested > 0 && is_worthwhile(rows))
+	if (is_worthwhile(rows, set))
+		choose_columns(rows);
+	if (rows->ntested > 0)
 		make_room(rows, set->nkeys);
-	else
-		rows->ntested = 0;
 }
 
 /* ---- rows ---- */

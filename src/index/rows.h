@@ -32,6 +32,7 @@ typedef struct PbfidxRowColumn
 {
 	AttrNumber attribute; /* of the table */
 	bool ready;
+	bool testable;
 	PbfidxHasher hasher; /* of its own type */
 	int first;           /* its conditions, to end - 1 */
 	int end;
