@@ -65,7 +65,7 @@ SELECT * FROM finds('picky', 'x IN (''good1'', ''good2'')', 'x = ''good1'' AND n
 
 -- ---- right answers ----
 SELECT * FROM finds('t', 'id IN (1, 2, 3, 20000, 20001, -5)', 'id = ANY (ARRAY[5, NULL, 6])', 'id = ANY (''{}''::int[])', 'id = ANY (ARRAY[5, 9000000000])', 'a IN (1, 2) AND b IN (''b2'', ''b3'', ''b1'')',
-	'a IS NULL AND b = ''b1''', 'a IS NULL AND b IS NULL', 'a = 1 AND b IS NULL', 'id IS NULL AND tags IS NULL', 'a IN (1, 2) AND a IN (2, 3)', 'a = 5 AND a = 6',
+	'a IS NULL AND b = ''b1''', 'a IS NULL AND b IS NULL', 'a = 1 AND b IS NULL', 'id IS NULL AND tags IS NULL', 'a IN (1, 2) AND a IN (2, 3)', 'a = 5 AND a = a + 1',
 	'tags @> ''{t5,u5}''', 'tags && ''{t5,u3}'' AND id IN (5, 6, 7)', 'tags = ''{}''', 'tags @> ''{}'' AND id = 5', 'tags <@ ''{t5,u5,u3}''', 'tags = ''{t5,u5}''', 'tags && ''{}''',
 	'tags @> ARRAY[NULL::text]', 'tags = ''{NULL}''', 'tags IS NULL AND a IS NULL', 'tags IS NULL', 'doc @> ''{"k": 5}'' AND b IN (''b5'', ''b305'')', 'doc @> ''{"k": null}'' AND id IN (20002, 20001)',
 	'id IN (1, 2) OR a IN (77, 78)', 'id IN (1, 2) AND (a = 0 OR b = ''b2'')');
@@ -74,7 +74,6 @@ SELECT count(*) AS wrong FROM generate_series(1, 20000, 50) i, find('t', format(
 PREPARE many (int[], text[]) AS SELECT count(*), count(DISTINCT id) FROM t WHERE id = ANY ($1) AND b = ANY ($2);
 SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off;
-EXPLAIN (COSTS OFF) EXECUTE many ('{1}', '{b1}');
 SELECT array_agg(i) AS ids, array_agg(DISTINCT 'b' || i % 500 / 5 * 5) AS bs FROM generate_series(1, 20000, 3) i \gset
 EXECUTE many (:'ids', :'bs');
 SET pbf.filter_rows = off;
