@@ -35,8 +35,6 @@ bool pbfidx_enabled = true;
  * some 400 times an operator call at the default settings.
  */
 #define PROBE_OPERATORS 20
-/* The hash of a row's value made and looked for among keys: a third of what comparing costs. */
-#define ROW_TEST_OPERATORS 2
 #define UPPER_FPR 1e-3 /* typical rate of an upper slab: leaf slabs probed in vain */
 
 /* What of an index its cost depends on. */
@@ -228,8 +226,8 @@ cost_of_row(PlannerInfo *root, IndexPath *path, const Search *search, double pag
 	QualCost qual_cost;
 
 	if (pbfidx_filter_rows && search->rows_testable && (search->conditions > 1 || search->choices > 1) &&
-	    pages <= pbfidx_most_filtered_pages((int64) search->keys))
-		return ROW_TEST_OPERATORS * cpu_operator_cost;
+	    path->indexinfo->indpred == NIL && pages <= pbfidx_most_filtered_pages(search->keys, false))
+		return cpu_tuple_cost;
 	cost_qual_eval(&qual_cost, get_quals_from_indexclauses(path->indexclauses), root);
 	return cpu_tuple_cost + qual_cost.per_tuple;
 }

@@ -1,19 +1,21 @@
 /*
  * rows.c: of the pages that a scan has left, the rows that have the keys looked for.
  *
- * It is safe to look at rows without asking which versions the snapshot sees: every version on the page is
- * tested, and one that has the keys is returned by the root of its HOT chain, as any index would. What the
- * snapshot sees was there before the scan began, and stays. The server finds the visible version and compares
- * it.
+ * Only versions that the snapshot sees are looked at. What it sees was on the page before the scan began, and
+ * stays; it fits the columns of the table, which what was left by an aborted ALTER TABLE does not, and it was
+ * hashed before, unless it is not in a partial index. One that has the keys is returned by the root of its
+ * HOT chain, as any index would. A serializable transaction has to meet the other versions too: there pages
+ * are returned.
  *
- * Each page is copied under its lock, so that nothing is done while it is held. A value that is stored out of
- * line is not fetched, its row stays.
+ * The page is copied under its lock, so that nothing else is done while it is held. A value that is stored
+ * out of line is not fetched, its row stays.
  */
 #include "postgres.h"
 
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/tableam.h"
+#include "access/xact.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/fmgroids.h"
@@ -52,7 +54,7 @@ make_room(PbfidxRows *rows, int64 keys)
 		rows->room = 64;
 		rows->pages = palloc(rows->room * sizeof(BlockNumber));
 	}
-	rows->most = pbfidx_most_filtered_pages(keys);
+	rows->most = pbfidx_most_filtered_pages(keys, RelationUsesLocalBuffers(rows->index));
 	MemoryContextSwitchTo(old);
 }
 
@@ -69,10 +71,8 @@ pbfidx_free_rows(PbfidxRows *rows)
 
 /* ---- what is tested ---- */
 
-/*
- * Whether keys of a column can be found in rows, and at less cost than by the server. Functions of users or
- * of types may fail for a version that their failure kept from being inserted.
- */
+/* Whether keys of a column can be found in rows, at less cost than by the server: functions of users and of
+ * types may cost anything. */
 static bool
 is_testable(const PbfidxRowColumn *c)
 {
@@ -121,6 +121,13 @@ choose_columns(PbfidxRows *rows)
 	}
 }
 
+static bool
+may_look(const PbfidxRows *rows)
+{
+	return pbfidx_filter_rows && rows->heap->rd_tableam == GetHeapamTableAmRoutine() &&
+	       !IsolationIsSerializable() && !(pbfidx_cache(rows->index)->flags & PBFIDX_ROW_KEY);
+}
+
 /* One value of a scalar column is compared with one other as fast by the server. */
 static bool
 is_worthwhile(const PbfidxRows *rows, const PbfidxConditions *set)
@@ -141,9 +148,7 @@ pbfidx_begin_rows(PbfidxRows *rows, Relation heap, Snapshot snapshot, const Pbfi
 	rows->tbm = tbm;
 	rows->ntested = 0;
 	rows->n = rows->returned = 0;
-	if (!pbfidx_filter_rows || set == NULL || heap->rd_tableam != GetHeapamTableAmRoutine())
-		return;
-	if (is_worthwhile(rows, set))
+	if (set != NULL && may_look(rows) && is_worthwhile(rows, set))
 		choose_columns(rows);
 	if (rows->ntested > 0)
 		make_room(rows, set->nkeys);
@@ -207,43 +212,67 @@ may_match(PbfidxRows *rows, HeapTuple tuple)
 	return true;
 }
 
-static void
-copy_page(PbfidxRows *rows, BlockNumber block)
+static bool
+is_visible(const PbfidxRows *rows, Buffer buffer, HeapTuple tuple)
 {
-	Buffer buffer = ReadBuffer(rows->heap, block);
-
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	pbf_test_for_old_snapshot(rows->snapshot, rows->heap, BufferGetPage(buffer));
-	memcpy(rows->page, BufferGetPage(buffer), BLCKSZ);
-	UnlockReleaseBuffer(buffer);
+	return (PageIsAllVisible(BufferGetPage(buffer)) && !rows->snapshot->takenDuringRecovery) ||
+	       HeapTupleSatisfiesVisibility(tuple, rows->snapshot, buffer);
 }
 
-/* Rows of the page that may match, as their versions; returns how many. */
-static int
-find_versions(PbfidxRows *rows, OffsetNumber *found)
+static void
+get_tuple(const PbfidxRows *rows, Page page, BlockNumber block, OffsetNumber offset, HeapTuple tuple)
 {
-	Page page = rows->page;
-	OffsetNumber last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);
+	ItemId item = PageGetItemId(page, offset);
+
+	tuple->t_tableOid = RelationGetRelid(rows->heap);
+	ItemPointerSet(&tuple->t_self, block, offset);
+	tuple->t_data = (HeapTupleHeader) PageGetItem(page, item);
+	tuple->t_len = ItemIdGetLength(item);
+}
+
+/* Copies the page and finds the versions on it that the snapshot sees; returns how many. */
+static int
+copy_page(PbfidxRows *rows, BlockNumber block, OffsetNumber *visible)
+{
+	Buffer buffer = ReadBuffer(rows->heap, block);
+	Page page = BufferGetPage(buffer);
+	HeapTupleData tuple;
+	OffsetNumber last;
 	int n = 0;
 
-	for (OffsetNumber off = FirstOffsetNumber; off <= last; off++)
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	pbf_test_for_old_snapshot(rows->snapshot, rows->heap, page);
+	last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
 	{
-		ItemId item = PageGetItemId(page, off);
-		HeapTupleData tuple;
-
-		if (!ItemIdIsNormal(item))
+		if (!ItemIdIsNormal(PageGetItemId(page, offset)))
 			continue;
-		tuple.t_tableOid = RelationGetRelid(rows->heap);
-		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
-		tuple.t_len = ItemIdGetLength(item);
-		if (may_match(rows, &tuple))
-			found[n++] = off;
+		get_tuple(rows, page, block, offset, &tuple);
+		if (is_visible(rows, buffer, &tuple))
+			visible[n++] = offset;
 	}
+	memcpy(rows->page, page, BLCKSZ);
+	UnlockReleaseBuffer(buffer);
 	return n;
 }
 
-/* The root of each version's HOT chain in its place; false: one has none, it was aborted or is being pruned.
- */
+/* Those of n versions on the copy that may match, in the place of all; returns how many. */
+static int
+keep_matches(PbfidxRows *rows, BlockNumber block, OffsetNumber *versions, int n)
+{
+	HeapTupleData tuple;
+	int kept = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		get_tuple(rows, rows->page, block, versions[i], &tuple);
+		if (may_match(rows, &tuple))
+			versions[kept++] = versions[i];
+	}
+	return kept;
+}
+
+/* The root of each version's HOT chain in its place; false: one has none that can be found. */
 static bool
 to_roots(PbfidxRows *rows, OffsetNumber *versions, int n)
 {
@@ -274,8 +303,8 @@ add_rows_of_page(PbfidxRows *rows, BlockNumber block)
 	MemoryContext old = MemoryContextSwitchTo(rows->temp);
 	int n;
 
-	copy_page(rows, block);
-	n = find_versions(rows, found);
+	n = copy_page(rows, block, found);
+	n = keep_matches(rows, block, found, n);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(rows->temp);
 	if (n > 0 && !to_roots(rows, found, n))

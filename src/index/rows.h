@@ -11,7 +11,9 @@
 
 #include "access/genam.h"
 #include "access/htup.h"
+#include "miscadmin.h"
 #include "nodes/tidbitmap.h"
+#include "utils/guc.h"
 #include "utils/snapshot.h"
 
 #include "index/conditions.h"
@@ -20,11 +22,12 @@
 /* The setting pbf.filter_rows. */
 extern bool pbfidx_filter_rows;
 
-/* If more pages are left, their rows are not looked at: the query may want the first of them only. */
+/* If more pages are left, their rows are not looked at: the query may want the first of them only, and they
+ * should still be in the buffers when the executor comes for them. */
 static inline int64
-pbfidx_most_filtered_pages(int64 keys)
+pbfidx_most_filtered_pages(double keys, bool temporary)
 {
-	return Max(1024, 4 * keys);
+	return (int64) Min(Max(256, 4 * keys), (temporary ? num_temp_buffers : NBuffers) / 4);
 }
 
 /* A column whose keys are looked for in rows. */
