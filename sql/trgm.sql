@@ -63,6 +63,39 @@ SET pg_trgm.word_similarity_threshold = 0.3;
 SELECT * FROM finds('log', 'line %> ''upper case''', 'line %>> ''timeout''');
 RESET pg_trgm.word_similarity_threshold;
 -- Generic plans, nested loops.
+-- Rows have to contain the longest part of a pattern before they are returned: wildcards and escapes within and beside it, values
+-- stored in all ways, what is left of a table that another type was tried in.
+CREATE TABLE stored (id int, line text) WITH (autovacuum_enabled = off);
+CREATE INDEX stored_trgm ON stored USING pbfidx (line pbf_trgm_ops);
+INSERT INTO stored SELECT i, repeat('request ' || i || ' ', 1 + i % 3 * 400) || 'took 100% of it_' || i FROM generate_series(1, 300) i;
+ALTER TABLE stored ALTER line SET STORAGE EXTERNAL;
+INSERT INTO stored SELECT i, repeat('request ' || i || ' ', 300) || 'back\slash ' || i FROM generate_series(301, 310) i;
+BEGIN;
+ALTER TABLE stored ADD other int;
+UPDATE stored SET other = 2147483644 WHERE id = 7;
+INSERT INTO stored VALUES (311, 'request 311', 311);
+ROLLBACK;
+ALTER TABLE stored ADD other text DEFAULT 'request of others';
+CREATE INDEX stored_other ON stored USING pbfidx (other pbf_trgm_ops, id);
+UPDATE stored SET other = 'request ' || id WHERE id % 10 = 0;
+SELECT * FROM finds('stored', 'line LIKE ''%request 77 %''', 'line LIKE ''%100\% of it\_77''', 'line LIKE ''%100_ of it_78''', 'line LIKE ''request 7%took 100% of it_7''', 'line LIKE ''%ack\\slash 30_''', 'line LIKE ''%\r\e\q\u\e\s\t 78 took%''',
+	'line LIKE ''%ack\slash%''', 'line LIKE ''%REQUEST 77%''', 'line LIKE ''%request 77 %'' AND line LIKE ''%it_77%'' AND line LIKE ''re%'' AND line LIKE ''%ok%'' AND line LIKE ''%too%'' AND line LIKE ''%took%''', 'line LIKE ''request 78 took 100% of it_78''',
+	'other LIKE ''%of others%'' AND id IN (1, 2, 10)', 'other LIKE ''%request 7_''', 'other LIKE ''%request%'' AND line LIKE ''%request 77 %''', 'line ILIKE ''%REQUEST 77 %''');
+SELECT count(*) AS wrong FROM generate_series(1, 310) i, find('stored', format('line LIKE ''%%request %s %%''', i)) f WHERE NOT used OR rows <> 1 OR missing + extra > 0;
+SET enable_seqscan = off;
+SELECT count(*) FROM stored WHERE line LIKE '%request 77\';
+CREATE FUNCTION blocks(cond text) RETURNS TABLE (exact bool, lossy bool) LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, FORMAT json, TIMING off) SELECT FROM stored WHERE ' || cond INTO plan;
+	RETURN QUERY SELECT (plan #>> '{0,Plan,Exact Heap Blocks}')::int > 0, (plan #>> '{0,Plan,Lossy Heap Blocks}')::int > 0;
+END $$;
+SELECT c AS cond, b.* FROM unnest(ARRAY['line LIKE ''%request 77 %''', 'line ILIKE ''%request 77 %''', 'line ~ ''request 77 ''', 'line LIKE ANY (ARRAY[''%request 77 %''])']) c, blocks(c) b;
+RESET enable_seqscan;
+DROP FUNCTION blocks;
+DROP TABLE stored;
+
 PREPARE p AS SELECT count(*) FROM log WHERE line LIKE $1;
 SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off;

@@ -226,7 +226,7 @@ cost_of_row(PlannerInfo *root, IndexPath *path, const Search *search, double pag
 	QualCost qual_cost;
 
 	if (pbfidx_filter_rows && search->rows_testable && (search->conditions > 1 || search->choices > 1) &&
-	    path->indexinfo->indpred == NIL && pages <= pbfidx_most_filtered_pages(search->keys, false))
+	    path->indexinfo->indpred == NIL && pages <= pbfidx_most_filtered_pages(search->keys, false, false))
 		return cpu_tuple_cost;
 	cost_qual_eval(&qual_cost, get_quals_from_indexclauses(path->indexclauses), root);
 	return cpu_tuple_cost + qual_cost.per_tuple;

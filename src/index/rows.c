@@ -1,14 +1,14 @@
 /*
- * rows.c: of the pages that a scan has left, the rows that have the keys looked for.
+ * rows.c: of the pages that a scan has left, the rows that may meet its conditions.
  *
  * Only versions that the snapshot sees are looked at. What it sees was on the page before the scan began, and
  * stays; it fits the columns of the table, which what was left by an aborted ALTER TABLE does not, and it was
- * hashed before, unless it is not in a partial index. One that has the keys is returned by the root of its
+ * hashed before, unless it is not in a partial index. One that may match is returned by the root of its
  * HOT chain, as any index would. A serializable transaction has to meet the other versions too: there pages
  * are returned.
  *
- * The page is copied under its lock, so that nothing else is done while it is held. A value that is stored
- * out of line is not fetched, its row stays.
+ * As in the executor, a lock is held to see what is visible, then a pin is enough. A value that is stored out
+ * of line is not fetched, its row stays.
  */
 #include "postgres.h"
 
@@ -29,6 +29,8 @@
 
 bool pbfidx_filter_rows = true;
 
+#define CACHE_LINE 64 /* only speed depends on it */
+
 /* What the server is told of a page whose rows are not known; as BRIN does. */
 #define ROWS_OF_PAGE 10
 
@@ -42,29 +44,26 @@ pbfidx_init_rows(PbfidxRows *rows, Relation index)
 
 /* Memory that a scan needs only if it looks at rows. */
 static void
-make_room(PbfidxRows *rows, int64 keys)
+make_room(PbfidxRows *rows)
 {
 	MemoryContext old = MemoryContextSwitchTo(rows->mcxt);
 
-	if (rows->page == NULL)
+	if (rows->temp == NULL)
 	{
 		rows->temp = AllocSetContextCreate(CurrentMemoryContext, "pbfidx rows", ALLOCSET_SMALL_SIZES);
-		rows->page = palloc(BLCKSZ);
 		pbfidx_init_key_list(&rows->keys, CurrentMemoryContext);
 		rows->room = 64;
 		rows->pages = palloc(rows->room * sizeof(BlockNumber));
 	}
-	rows->most = pbfidx_most_filtered_pages(keys, RelationUsesLocalBuffers(rows->index));
 	MemoryContextSwitchTo(old);
 }
 
 void
 pbfidx_free_rows(PbfidxRows *rows)
 {
-	if (rows->page == NULL)
+	if (rows->temp == NULL)
 		return;
 	MemoryContextDelete(rows->temp);
-	pfree(rows->page);
 	pfree(rows->keys.keys);
 	pfree(rows->pages);
 }
@@ -128,6 +127,26 @@ may_look(const PbfidxRows *rows)
 	       !IsolationIsSerializable() && !(pbfidx_cache(rows->index)->flags & PBFIDX_ROW_KEY);
 }
 
+/* The parts of LIKE's patterns that rows have to contain. They live as long as the conditions. */
+static void
+choose_literals(PbfidxRows *rows)
+{
+	MemoryContext old = MemoryContextSwitchTo(rows->conditions->mcxt);
+
+	for (int i = 0; i < rows->scan->numberOfKeys && rows->nliterals < (int) lengthof(rows->literals); i++)
+	{
+		const ScanKeyData *key = &rows->scan->keyData[i];
+		PbfidxRowLiteral *l = &rows->literals[rows->nliterals];
+
+		l->attribute = rows->index->rd_index->indkey.values[key->sk_attno - 1];
+		if (l->attribute <= 0)
+			continue;
+		pbfidx_like_literal(key, &l->literal);
+		rows->nliterals += l->literal.n > 0;
+	}
+	MemoryContextSwitchTo(old);
+}
+
 /* One value of a scalar column is compared with one other as fast by the server. */
 static bool
 is_worthwhile(const PbfidxRows *rows, const PbfidxConditions *set)
@@ -139,19 +158,25 @@ is_worthwhile(const PbfidxRows *rows, const PbfidxConditions *set)
 }
 
 void
-pbfidx_begin_rows(PbfidxRows *rows, Relation heap, Snapshot snapshot, const PbfidxConditions *set,
+pbfidx_begin_rows(PbfidxRows *rows, Relation heap, IndexScanDesc scan, const PbfidxConditions *set,
                   TIDBitmap *tbm)
 {
 	rows->heap = heap;
-	rows->snapshot = snapshot;
+	rows->scan = scan;
 	rows->conditions = set;
 	rows->tbm = tbm;
-	rows->ntested = 0;
+	rows->ntested = rows->nliterals = 0;
+	rows->looking = false;
 	rows->n = rows->returned = 0;
-	if (set != NULL && may_look(rows) && is_worthwhile(rows, set))
-		choose_columns(rows);
-	if (rows->ntested > 0)
-		make_room(rows, set->nkeys);
+	if (set == NULL || !may_look(rows) || !is_worthwhile(rows, set))
+		return;
+	choose_columns(rows);
+	choose_literals(rows);
+	rows->looking = rows->ntested > 0 || rows->nliterals > 0;
+	rows->most =
+	    pbfidx_most_filtered_pages(set->nkeys, rows->nliterals > 0, RelationUsesLocalBuffers(rows->index));
+	if (rows->looking)
+		make_room(rows);
 }
 
 /* ---- rows ---- */
@@ -180,16 +205,40 @@ is_any_among(const PbfidxKeyList *list, const PbfidxConditions *set, const Pbfid
 	return false;
 }
 
+/* A value of the row; false: it is stored out of line. */
+static bool
+get_value(const PbfidxRows *rows, HeapTuple tuple, AttrNumber attribute, Datum *value, bool *isnull)
+{
+	TupleDesc desc = RelationGetDescr(rows->heap);
+
+	*value = heap_getattr(tuple, attribute, desc, isnull);
+	return *isnull || TupleDescAttr(desc, attribute - 1)->attlen != -1 ||
+	       !VARATT_IS_EXTERNAL(DatumGetPointer(*value));
+}
+
+static bool
+may_be_like(const PbfidxRows *rows, const PbfidxRowLiteral *l, HeapTuple tuple)
+{
+	bool isnull;
+	Datum value;
+	const text *t;
+
+	if (!get_value(rows, tuple, l->attribute, &value, &isnull))
+		return true;
+	if (isnull)
+		return false;
+	t = DatumGetTextPP(value);
+	return pbfidx_has_literal(&l->literal, VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t));
+}
+
 /* Whether the conditions of one column leave the row. */
 static bool
 may_column_match(PbfidxRows *rows, PbfidxRowColumn *column, HeapTuple tuple)
 {
-	TupleDesc desc = RelationGetDescr(rows->heap);
 	bool isnull;
-	Datum value = heap_getattr(tuple, column->attribute, desc, &isnull);
+	Datum value;
 
-	if (!isnull && TupleDescAttr(desc, column->attribute - 1)->attlen == -1 &&
-	    VARATT_IS_EXTERNAL(DatumGetPointer(value)))
+	if (!get_value(rows, tuple, column->attribute, &value, &isnull))
 		return true;
 	rows->keys.n = 0;
 	pbfidx_column_keys(&column->hasher, value, isnull, &rows->keys);
@@ -209,63 +258,77 @@ may_match(PbfidxRows *rows, HeapTuple tuple)
 		if (!may_column_match(rows, &rows->columns[rows->tested[i]], tuple))
 			return false;
 	}
+	for (int i = 0; i < rows->nliterals; i++)
+	{
+		if (!may_be_like(rows, &rows->literals[i], tuple))
+			return false;
+	}
 	return true;
 }
 
 static bool
 is_visible(const PbfidxRows *rows, Buffer buffer, HeapTuple tuple)
 {
-	return (PageIsAllVisible(BufferGetPage(buffer)) && !rows->snapshot->takenDuringRecovery) ||
-	       HeapTupleSatisfiesVisibility(tuple, rows->snapshot, buffer);
+	return (PageIsAllVisible(BufferGetPage(buffer)) && !rows->scan->xs_snapshot->takenDuringRecovery) ||
+	       HeapTupleSatisfiesVisibility(tuple, rows->scan->xs_snapshot, buffer);
 }
 
 static void
-get_tuple(const PbfidxRows *rows, Page page, BlockNumber block, OffsetNumber offset, HeapTuple tuple)
+get_tuple(const PbfidxRows *rows, Buffer buffer, OffsetNumber offset, HeapTuple tuple)
 {
+	Page page = BufferGetPage(buffer);
 	ItemId item = PageGetItemId(page, offset);
 
 	tuple->t_tableOid = RelationGetRelid(rows->heap);
-	ItemPointerSet(&tuple->t_self, block, offset);
+	ItemPointerSet(&tuple->t_self, BufferGetBlockNumber(buffer), offset);
 	tuple->t_data = (HeapTupleHeader) PageGetItem(page, item);
 	tuple->t_len = ItemIdGetLength(item);
 }
 
-/* Copies the page and finds the versions on it that the snapshot sees; returns how many. */
-static int
-copy_page(PbfidxRows *rows, BlockNumber block, OffsetNumber *visible)
+/* Has the CPU fetch the whole page: row after row, it would wait for each. */
+static void
+prefetch_page(const char *page)
 {
-	Buffer buffer = ReadBuffer(rows->heap, block);
+	for (int at = 0; at < BLCKSZ; at += CACHE_LINE)
+		__builtin_prefetch(page + at);
+}
+
+/* The versions on a page that the snapshot sees; returns how many. */
+static int
+find_visible(const PbfidxRows *rows, Buffer buffer, OffsetNumber *found)
+{
 	Page page = BufferGetPage(buffer);
 	HeapTupleData tuple;
 	OffsetNumber last;
 	int n = 0;
 
+	prefetch_page(page);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	pbf_test_for_old_snapshot(rows->snapshot, rows->heap, page);
+	pbf_test_for_old_snapshot(rows->scan->xs_snapshot, rows->heap, page);
 	last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
 	{
 		if (!ItemIdIsNormal(PageGetItemId(page, offset)))
 			continue;
-		get_tuple(rows, page, block, offset, &tuple);
+		get_tuple(rows, buffer, offset, &tuple);
 		if (is_visible(rows, buffer, &tuple))
-			visible[n++] = offset;
+			found[n++] = offset;
 	}
-	memcpy(rows->page, page, BLCKSZ);
-	UnlockReleaseBuffer(buffer);
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	return n;
 }
 
-/* Those of n versions on the copy that may match, in the place of all; returns how many. */
+/* Those of n visible versions that may match, in the place of all; returns how many. The pin keeps them where
+ * they are. */
 static int
-keep_matches(PbfidxRows *rows, BlockNumber block, OffsetNumber *versions, int n)
+keep_matches(PbfidxRows *rows, Buffer buffer, OffsetNumber *versions, int n)
 {
 	HeapTupleData tuple;
 	int kept = 0;
 
 	for (int i = 0; i < n; i++)
 	{
-		get_tuple(rows, rows->page, block, versions[i], &tuple);
+		get_tuple(rows, buffer, versions[i], &tuple);
 		if (may_match(rows, &tuple))
 			versions[kept++] = versions[i];
 	}
@@ -274,18 +337,20 @@ keep_matches(PbfidxRows *rows, BlockNumber block, OffsetNumber *versions, int n)
 
 /* The root of each version's HOT chain in its place; false: one has none that can be found. */
 static bool
-to_roots(PbfidxRows *rows, OffsetNumber *versions, int n)
+to_roots(Buffer buffer, OffsetNumber *versions, int n)
 {
 	OffsetNumber roots[MaxHeapTuplesPerPage];
+	bool found = true;
 
-	heap_get_root_tuples(rows->page, roots);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	heap_get_root_tuples(BufferGetPage(buffer), roots);
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	for (int i = 0; i < n; i++)
 	{
 		versions[i] = roots[versions[i] - 1];
-		if (versions[i] == InvalidOffsetNumber)
-			return false;
+		found = found && versions[i] != InvalidOffsetNumber;
 	}
-	return true;
+	return found;
 }
 
 static void
@@ -300,14 +365,15 @@ add_rows_of_page(PbfidxRows *rows, BlockNumber block)
 {
 	OffsetNumber found[MaxHeapTuplesPerPage];
 	ItemPointerData tids[MaxHeapTuplesPerPage];
+	Buffer buffer = ReadBuffer(rows->heap, block);
 	MemoryContext old = MemoryContextSwitchTo(rows->temp);
-	int n;
+	int n = keep_matches(rows, buffer, found, find_visible(rows, buffer, found));
+	bool rooted = n == 0 || to_roots(buffer, found, n);
 
-	n = copy_page(rows, block, found);
-	n = keep_matches(rows, block, found, n);
+	ReleaseBuffer(buffer);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(rows->temp);
-	if (n > 0 && !to_roots(rows, found, n))
+	if (!rooted)
 	{
 		add_whole_page(rows, block);
 		return;
@@ -325,7 +391,7 @@ add_rows_of_page(PbfidxRows *rows, BlockNumber block)
 static void
 give_up(PbfidxRows *rows)
 {
-	rows->ntested = 0;
+	rows->looking = false;
 	for (int64 i = 0; i < rows->n; i++)
 		add_whole_page(rows, rows->pages[i]);
 }
@@ -333,9 +399,9 @@ give_up(PbfidxRows *rows)
 static void
 add_page(PbfidxRows *rows, BlockNumber block)
 {
-	if (rows->ntested > 0 && rows->n == rows->most)
+	if (rows->looking && rows->n == rows->most)
 		give_up(rows);
-	if (rows->ntested == 0)
+	if (!rows->looking)
 	{
 		add_whole_page(rows, block);
 		return;
@@ -358,11 +424,11 @@ pbfidx_add_pages(PbfidxRows *rows, BlockNumber first, BlockNumber end)
 void
 pbfidx_end_rows(PbfidxRows *rows)
 {
-	int ahead = rows->ntested > 0 ? get_tablespace_io_concurrency(rows->heap->rd_rel->reltablespace) : 0;
+	int ahead = rows->looking ? get_tablespace_io_concurrency(rows->heap->rd_rel->reltablespace) : 0;
 
 	for (int64 i = 0; i < rows->n && i < ahead; i++)
 		PrefetchBuffer(rows->heap, MAIN_FORKNUM, rows->pages[i]);
-	for (int64 i = 0; i < rows->n && rows->ntested > 0; i++)
+	for (int64 i = 0; i < rows->n && rows->looking; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (ahead > 0 && i + ahead < rows->n)

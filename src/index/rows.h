@@ -1,16 +1,17 @@
 /*
- * rows.h: of the pages that a scan has left, the rows that have the keys looked for.
+ * rows.h: of the pages that a scan has left, the rows that may meet its conditions.
  *
  * The server compares every row of a page with all that is asked for: with each value of an array that is a
- * parameter, with all elements of an array column. To look for the hashes of the row's own values among those
- * of the conditions takes less, and leaves few rows to compare. Some pages more than asked for never harm, so
- * where that would not pay, or cannot be done, pages are returned as they are.
+ * parameter, with all elements of an array column, with a pattern character by character. To look for the
+ * hashes of the row's own values among those of the conditions, or for some bytes, takes less, and leaves few
+ * rows to compare. Where that would not pay, or cannot be done, pages are returned as they are.
  */
 #ifndef PBF_INDEX_ROWS_H
 #define PBF_INDEX_ROWS_H
 
 #include "access/genam.h"
 #include "access/htup.h"
+#include "access/relscan.h"
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
 #include "utils/guc.h"
@@ -18,16 +19,19 @@
 
 #include "index/conditions.h"
 #include "index/keys.h"
+#include "index/like.h"
 
 /* The setting pbf.filter_rows. */
 extern bool pbfidx_filter_rows;
 
-/* If more pages are left, their rows are not looked at: the query may want the first of them only, and they
- * should still be in the buffers when the executor comes for them. */
+/*
+ * If more pages are left, their rows are not looked at: the query may want the first of them only, and they
+ * should still be in the buffers when the executor comes for them. like: for LIKE, which saves most.
+ */
 static inline int64
-pbfidx_most_filtered_pages(double keys, bool temporary)
+pbfidx_most_filtered_pages(double keys, bool like, bool temporary)
 {
-	return (int64) Min(Max(256, 4 * keys), (temporary ? num_temp_buffers : NBuffers) / 4);
+	return (int64) Min(Max(like ? 2048 : 256, 4 * keys), (temporary ? num_temp_buffers : NBuffers) / 4);
 }
 
 /* A column whose keys are looked for in rows. */
@@ -41,6 +45,13 @@ typedef struct PbfidxRowColumn
 	int end;
 } PbfidxRowColumn;
 
+/* What a row's value has to contain. */
+typedef struct PbfidxRowLiteral
+{
+	AttrNumber attribute;
+	PbfidxLiteral literal;
+} PbfidxRowLiteral;
+
 /* Kept from scan to scan. */
 typedef struct PbfidxRows
 {
@@ -48,17 +59,19 @@ typedef struct PbfidxRows
 	MemoryContext mcxt; /* what is kept; */
 	MemoryContext temp; /* reset after every page */
 	PbfidxRowColumn columns[INDEX_MAX_KEYS];
-	char *page; /* a copy of one */
 	PbfidxKeyList keys;
 
 	/* of one scan */
 	Relation heap;
-	Snapshot snapshot;
+	IndexScanDesc scan;
 	const PbfidxConditions *conditions;
 	TIDBitmap *tbm;
 	int tested[INDEX_MAX_KEYS]; /* columns */
-	int ntested;                /* 0: pages are returned as they are */
-	BlockNumber *pages;         /* to be looked at, */
+	int ntested;
+	PbfidxRowLiteral literals[4];
+	int nliterals;
+	bool looking;       /* false: pages are returned as they are */
+	BlockNumber *pages; /* to be looked at, */
 	int64 n;
 	int64 room;     /* so many at present, */
 	int64 most;     /* and at most */
@@ -68,10 +81,10 @@ typedef struct PbfidxRows
 extern void pbfidx_init_rows(PbfidxRows *rows, Relation index);
 extern void pbfidx_free_rows(PbfidxRows *rows);
 
-/* What is added until the end goes to the bitmap; the query has the table locked. set: NULL if nothing is
- * known about the rows. */
-extern void pbfidx_begin_rows(PbfidxRows *rows, Relation heap, Snapshot snapshot, const PbfidxConditions *set,
-                              TIDBitmap *tbm);
+/* What is added until the end goes to the bitmap; the query has the table locked. set: the conditions of the
+ * scan's keys, or NULL if nothing is known about the rows. */
+extern void pbfidx_begin_rows(PbfidxRows *rows, Relation heap, IndexScanDesc scan,
+                              const PbfidxConditions *set, TIDBitmap *tbm);
 /* Pages first to end - 1, all of which exist. */
 extern void pbfidx_add_pages(PbfidxRows *rows, BlockNumber first, BlockNumber end);
 /* All pages have been added. */

@@ -504,7 +504,7 @@ pbfidx_getbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 		return 0;
 	heap = table_open(scan->indexRelation->rd_index->indrelid, NoLock);
 	heap_blocks = RelationGetNumberOfBlocks(heap);
-	pbfidx_begin_rows(&so->rows, heap, scan->xs_snapshot, so->all_ranges ? NULL : &so->conditions, tbm);
+	pbfidx_begin_rows(&so->rows, heap, scan, so->all_ranges ? NULL : &so->conditions, tbm);
 	if (so->all_ranges)
 		pbfidx_add_pages(&so->rows, 0, heap_blocks);
 	else
