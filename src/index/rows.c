@@ -216,6 +216,15 @@ get_value(const PbfidxRows *rows, HeapTuple tuple, AttrNumber attribute, Datum *
 	       !VARATT_IS_EXTERNAL(DatumGetPointer(*value));
 }
 
+/* Whether a value lies on the page as it is: not compressed, and not the default of a column that was added
+ * later. */
+static bool
+is_on_page(HeapTuple tuple, AttrNumber attribute, Datum value)
+{
+	return attribute <= HeapTupleHeaderGetNatts(tuple->t_data) &&
+	       !VARATT_IS_COMPRESSED(DatumGetPointer(value));
+}
+
 static bool
 may_be_like(const PbfidxRows *rows, const PbfidxRowLiteral *l, HeapTuple tuple)
 {
@@ -225,7 +234,7 @@ may_be_like(const PbfidxRows *rows, const PbfidxRowLiteral *l, HeapTuple tuple)
 
 	if (!get_value(rows, tuple, l->attribute, &value, &isnull))
 		return true;
-	if (isnull)
+	if (isnull || (!l->on_page && is_on_page(tuple, l->attribute, value)))
 		return false;
 	t = DatumGetTextPP(value);
 	return pbfidx_has_literal(&l->literal, VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t));
@@ -293,6 +302,18 @@ prefetch_page(const char *page)
 		__builtin_prefetch(page + at);
 }
 
+/* Most pages do not have what a pattern of few rows wants: one search tells. Rows that are added meanwhile
+ * nobody asks for. */
+static void
+search_page(PbfidxRows *rows, Page page)
+{
+	int start = Min(((PageHeader) page)->pd_upper, BLCKSZ);
+
+	for (int i = 0; i < rows->nliterals; i++)
+		rows->literals[i].on_page =
+		    pbfidx_has_literal(&rows->literals[i].literal, page + start, BLCKSZ - start);
+}
+
 /* The versions on a page that the snapshot sees; returns how many. */
 static int
 find_visible(const PbfidxRows *rows, Buffer buffer, OffsetNumber *found)
@@ -326,6 +347,7 @@ keep_matches(PbfidxRows *rows, Buffer buffer, OffsetNumber *versions, int n)
 	HeapTupleData tuple;
 	int kept = 0;
 
+	search_page(rows, BufferGetPage(buffer));
 	for (int i = 0; i < n; i++)
 	{
 		get_tuple(rows, buffer, versions[i], &tuple);

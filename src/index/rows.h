@@ -50,6 +50,7 @@ typedef struct PbfidxRowLiteral
 {
 	AttrNumber attribute;
 	PbfidxLiteral literal;
+	bool on_page; /* anywhere on the page that is looked at */
 } PbfidxRowLiteral;
 
 /* Kept from scan to scan. */
