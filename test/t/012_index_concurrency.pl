@@ -25,6 +25,8 @@ CONF
 $node->start;
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION pbf;
+CREATE EXTENSION pg_trgm;
+CREATE EXTENSION pbf_trgm;
 -- Two rows a page: 60 leaf slabs, from which on VACUUM makes an upper, are passed on the way.
 CREATE TABLE t (id int GENERATED ALWAYS AS IDENTITY, k int NOT NULL, w text DEFAULT md5(random()::text),
 	keys int[] GENERATED ALWAYS AS (ARRAY[k / 1000, -(k % 1000)]) STORED, pad text NOT NULL DEFAULT repeat('x', 260))
@@ -33,6 +35,7 @@ ALTER TABLE t ALTER pad SET STORAGE PLAIN;
 CREATE INDEX t_id ON t (id);
 CREATE INDEX t_k ON t USING pbfidx (k, w) WITH (pages_per_range = 1);
 CREATE INDEX t_keys ON t USING pbfidx (keys, w) WITH (pages_per_range = 1);
+CREATE INDEX t_like ON t USING pbfidx (w pbf_trgm_ops) WITH (pages_per_range = 1);
 -- Slow for those who rebuild: so that many write while a slab is rebuilt.
 CREATE FUNCTION half(x int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS
 	$$ BEGIN IF current_setting('test.slow', true) = 'on' THEN PERFORM pg_sleep(0.0001); END IF; RETURN x / 2; END $$;
@@ -44,13 +47,14 @@ CREATE TABLE compared (rows bigint);
 CREATE FUNCTION lost(part int, parts int) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE lost bigint; seen bigint;
 BEGIN
-	SELECT count(*) FILTER (WHERE a.n <> 1 OR b.n <> 1 OR c.n <> 1 - s.k % 2 OR d.n <> 1 OR e.n <> 1), count(*) INTO lost, seen
+	SELECT count(*) FILTER (WHERE a.n <> 1 OR b.n <> 1 OR c.n <> 1 - s.k % 2 OR d.n <> 1 OR e.n <> 1 OR f.n <> 1), count(*) INTO lost, seen
 	FROM (SELECT id, k, w, keys FROM t WHERE id % parts = part OFFSET 0) s,
 		LATERAL (SELECT count(*) AS n FROM t WHERE t.k = s.k AND t.id + 0 = s.id) a,
 		LATERAL (SELECT count(*) AS n FROM t WHERE t.w = s.w AND t.k + 0 = s.k AND t.id + 0 = s.id) b,
 		LATERAL (SELECT count(*) AS n FROM t WHERE half(t.k) = half(s.k) AND t.k % 2 = 0 AND t.id + 0 = s.id) c,
 		LATERAL (SELECT count(*) AS n FROM t WHERE t.keys @> s.keys AND t.w = s.w AND t.id + 0 = s.id) d,
-		LATERAL (SELECT count(*) AS n FROM t WHERE t.k = ANY (ARRAY[s.k, s.k + 1, -1]) AND t.id + 0 = s.id) e;
+		LATERAL (SELECT count(*) AS n FROM t WHERE t.k = ANY (ARRAY[s.k, s.k + 1, -1]) AND t.id + 0 = s.id) e,
+		LATERAL (SELECT count(*) AS n FROM t WHERE t.w LIKE '%' || substr(s.w, 5, 20) || '%' AND t.id + 0 = s.id) f;
 	IF lost > 0 THEN
 		RAISE EXCEPTION '% of % rows are not found', lost, seen;
 	END IF;
@@ -58,8 +62,8 @@ BEGIN
 	RETURN lost;
 END $$ SET enable_seqscan = off SET enable_indexscan = off SET jit = off;
 SQL
-my $plan = $node->safe_psql('postgres', 'SET enable_seqscan = off; SET enable_indexscan = off; EXPLAIN SELECT FROM t WHERE k = 5; EXPLAIN SELECT FROM t WHERE half(k) = 5 AND k % 2 = 0; EXPLAIN SELECT FROM t WHERE keys @> ARRAY[5]');
-like($plan, qr/Bitmap Index Scan on t_k.*Bitmap Index Scan on t_half.*Bitmap Index Scan on t_keys/s, 'readers look in the index');
+my $plan = $node->safe_psql('postgres', 'SET enable_seqscan = off; SET enable_indexscan = off; EXPLAIN SELECT FROM t WHERE k = 5; EXPLAIN SELECT FROM t WHERE half(k) = 5 AND k % 2 = 0; EXPLAIN SELECT FROM t WHERE keys @> ARRAY[5]; EXPLAIN SELECT FROM t WHERE w LIKE \'%0123456789abcdef%\'');
+like($plan, qr/Bitmap Index Scan on t_k.*Bitmap Index Scan on t_half.*Bitmap Index Scan on t_keys.*Bitmap Index Scan on t_like/s, 'readers look in the index');
 
 # --- who runs -----------------------------------------------------------------------------------------------------
 
@@ -141,7 +145,7 @@ cmp_ok($node->safe_psql('postgres', 'SELECT sum(rows) FROM compared'), '>', 1000
 sub check
 {
 	my ($when) = @_;
-	for my $index ('t_k', 't_half', 't_keys')
+	for my $index ('t_k', 't_half', 't_keys', 't_like')
 	{
 		my ($rc, $out, $err) = $node->psql('postgres', "SELECT pbfidx_check('$index')");
 		is("$rc$err", '0', "$when: check of $index");
