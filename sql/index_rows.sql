@@ -194,6 +194,63 @@ SELECT count(*) AS conditions, count(*) FILTER (WHERE used) AS used, sum(rows) A
 	'ts = ANY (ARRAY[timestamptz ''2020-01-01 07:00+02'', ''2020-01-01 08:00+02''])', 'e IN (''v5'', ''v6'')', 'e = ''v5''::text AND i8 = 5', 'r IN (''[5,5]'', ''(5,6]'')', 'r = ''[5,6)'' AND i8 = 5', 'ip IN (''10.0.0.5'', ''10.0.0.6/32'')',
 	'j @> ''{5,NULL}''', 'j @> ''{5}'' AND i8 = 5', 'j && ''{5,6,7}''', 'j = ''{5,NULL,5}'' AND i2 = 5', 'i2 IS NULL AND i8 = 5');
 
+-- ---- bytes that rows have to contain ----
+-- plain: the columns begin at the same place in all rows. mixed: after NULLs and texts. Some values are compressed, some out of
+-- line, some are the defaults of columns that came later, some rows are what was updated.
+CREATE FUNCTION word(i int) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT CASE i % 13 WHEN 0 THEN '' WHEN 1 THEN repeat('w' || i, 30) WHEN 2 THEN 'ü' || i ELSE 'w' || i END $$;
+CREATE FUNCTION words(i int) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
+	SELECT CASE WHEN i % 50 = 0 THEN array_fill(word(i), ARRAY[400]) WHEN i % 51 = 0 THEN (SELECT array_agg(md5(j::text)) FROM generate_series(i, i + 100) j) || word(i)
+		WHEN i % 17 = 0 THEN ARRAY[NULL, word(i), NULL] WHEN i % 18 = 0 THEN '{}' WHEN i % 19 = 0 THEN NULL ELSE ARRAY[word(i), word(i % 40), 'w' || i || '0'] END
+$$;
+CREATE FUNCTION document(i int) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+	SELECT CASE i % 5 WHEN 0 THEN to_jsonb(words(i)) WHEN 1 THEN to_jsonb(word(i)) WHEN 2 THEN jsonb_build_object(word(i), i, 'deep', jsonb_build_object('x', jsonb_build_array(word(i), i % 7)))
+		ELSE jsonb_build_object('name', word(i), 'n', i % 9, 'long', repeat(word(i), i % 3 * 200)) END
+$$;
+CREATE TABLE plain (id bigint, t text[]) WITH (autovacuum_enabled = off);
+CREATE TABLE mixed (id int, pad text, t text[], n int[], big bigint[], u uuid[], d date[], b bytea[], v varchar(200)[], c char(9)[], f float8[], doc jsonb, q tsvector) WITH (autovacuum_enabled = off);
+CREATE INDEX plain_t ON plain USING pbfidx (t) WITH (pages_per_range = 1);
+CREATE INDEX mixed_1 ON mixed USING pbfidx (id, t, n, big, u, d) WITH (pages_per_range = 1);
+CREATE INDEX mixed_2 ON mixed USING pbfidx (b, v, c, f, doc, q) WITH (pages_per_range = 1);
+INSERT INTO plain SELECT i, words(i) FROM generate_series(1, 1500) i;
+ALTER TABLE plain ALTER t SET STORAGE EXTERNAL;
+INSERT INTO plain SELECT i, words(i) FROM generate_series(1501, 1700) i;
+INSERT INTO mixed SELECT i, CASE WHEN i % 3 > 0 THEN repeat('p', i % 100) END, words(i), ARRAY[i, i % 7, NULL, i * 1000], ARRAY[i, -i, 5000000000 + i], ARRAY[md5(i::text)::uuid], ARRAY[date '2020-01-01' + i],
+	ARRAY[decode(md5(i::text), 'hex'), '\x00'], words(i)::varchar(200)[], ARRAY['c' || i, ''], ARRAY[i, 0.0, '-0.0', 'NaN'], document(i), to_tsvector('simple', coalesce(array_to_string(words(i), ' '), '') || ' deep x' || i)
+FROM generate_series(1, 700) i;
+UPDATE mixed SET pad = 'new' WHERE id % 10 = 3;
+UPDATE plain SET t = words((id + 1)::int) WHERE id % 100 = 7;
+ALTER TABLE plain ADD later text[] DEFAULT '{w1,later}', ADD doc jsonb DEFAULT '{"name": "later"}';
+CREATE INDEX plain_later ON plain USING pbfidx (later, doc) WITH (pages_per_range = 1);
+INSERT INTO plain SELECT i, words(i), words(i), document(i) FROM generate_series(1701, 1800) i;
+CREATE INDEX plain_half ON plain USING pbfidx (t) WHERE id % 2 = 0;
+CREATE TABLE asked (tab text, cond text);
+INSERT INTO asked SELECT tab, format('%s %s %L', col, op, x) FROM generate_series(1, 1800, 29) i, (VALUES ('plain', 't'), ('mixed', 't'), ('mixed', 'v'), ('plain', 'later')) c (tab, col), unnest('{@>,&&,=}'::text[]) op,
+	LATERAL (VALUES (ARRAY[word(i)]), (ARRAY[word(i), word(i % 40)]), (ARRAY[word(i), NULL]), ((words(i))[:20])) y (x) WHERE (i <= 700 OR tab = 'plain') AND x IS NOT NULL;
+INSERT INTO asked SELECT 'mixed', format('%s %s %L', col, op, x) FROM generate_series(1, 700, 31) i, unnest('{@>,&&,=}'::text[]) op,
+	LATERAL (VALUES ('n', ARRAY[i]::text), ('n', ARRAY[i, i % 7]::text), ('n', ARRAY[i * 1000, i]::text), ('n', ARRAY[i, i % 7, NULL, i * 1000]::text), ('big', ARRAY[-i]::text), ('big', ARRAY[i, 5000000000 + i]::text),
+		('u', ARRAY[md5(i::text)]::text), ('d', ARRAY[date '2020-01-01' + i]::text), ('b', ARRAY['\x00'::bytea, decode(md5(i::text), 'hex')]::text), ('c', ARRAY['c' || i]::text), ('f', ARRAY[i, 0]::text),
+		('f', ARRAY['NaN', '-0']::text)) y (col, x);
+INSERT INTO asked SELECT tab, format('doc %s %L%s', op, x, CASE WHEN op IN ('?|', '?&') THEN '::text[]' ELSE '' END) FROM generate_series(1, 700, 23) i, LATERAL (VALUES ('mixed', i), ('plain', i + 1300)) c (tab, j),
+	LATERAL (VALUES ('@>', document(j)::text), ('@>', to_jsonb(word(j))::text), ('@>', jsonb_build_object('name', word(j))::text), ('@>', '{"name": "later"}'),
+		('@>', jsonb_build_object('deep', jsonb_build_object('x', jsonb_build_array(word(j), j % 7)))::text), ('?', word(j)), ('?', 'name'), ('?|', ARRAY[word(j), word(j + 2)]::text), ('?&', ARRAY[word(j), 'deep']::text),
+		('?|', ARRAY[word(j), '']::text)) y (op, x) WHERE x IS NOT NULL;
+INSERT INTO asked SELECT 'mixed', format('q @@ %L', x) FROM generate_series(1, 700, 23) i, unnest(ARRAY['w' || i, 'w' || i || ' & deep', 'w' || i || ' | x' || i + 1, 'deep <-> x' || i, '!w' || i, 'deep & !x' || i, 'x' || i || ':*',
+	'(w' || i || ' | x' || i + 1 || ') & (deep | nothing)', '(w' || i || ' & deep) | x' || i + 2, 'w' || i || ' | !deep', '(w1 | w2 | w3 | w4 | w5) | (x1 | x2 | x3 | x4 | x' || i || ')', '(!w1 & (x5 | x6)) | (x7 & x' || i || ')',
+	'(x' || i || ' | !deep) & x' || i]) x;
+SELECT a.*, f.* FROM asked a, find(tab, cond) f WHERE missing + extra > 0;
+SELECT tab, split_part(cond, ' ', 1) AS col, split_part(cond, ' ', 2) AS op, count(*), count(*) FILTER (WHERE used) AS used, sum(rows) AS rows FROM asked, find(tab, cond) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
+SELECT c AS cond, x.* FROM unnest(ARRAY['t @> ''{w1234}''', 't && ''{w1234,w777}''', 't @> ''{w1234}'' AND id % 2 = 0', 'later @> ''{w1720}''', 'doc @> ''{"name": "w1733"}''', 'doc @> ''{"n": 5}''', 'doc ? ''w1702''']) c,
+	blocks(c, 'plain') x;
+SELECT c AS cond, x.* FROM unnest(ARRAY['t @> ''{w123}''', 'n && ''{123}''', 'c @> ''{c123}''', 'f @> ''{123}''', 'q @@ ''x123''', 'q @@ ''!x123 & deep''']) c, blocks(c, 'mixed') x;
+-- Words that begin or end like the one that is asked for are not compared.
+CREATE TABLE alike AS SELECT i AS id, ARRAY['w12' || i, i || 'w12'] AS t, jsonb_build_object('k', i) AS doc FROM generate_series(1, 200) i UNION ALL SELECT 0, '{w12,x}', '{"k": "w12"}';
+CREATE INDEX alike_all ON alike USING pbfidx (t, doc);
+SELECT c AS cond, x.* FROM unnest(ARRAY['t @> ''{w12}''', 't && ''{w12,w13}''', 'doc @> ''{"k": "w12"}''']) c, blocks(c, 'alike') x;
+-- The setting pbf.simd changes how bytes are looked for, not what is found.
+SET pbf.simd = scalar;
+SELECT sum(rows) AS rows, sum(missing + extra) AS wrong FROM asked, find(tab, cond);
+RESET pbf.simd;
+
 -- Temporary tables, partitions; serializable transactions, to which the server shows whole pages.
 CREATE TEMP TABLE tmp AS SELECT i AS a, i % 7 AS b FROM generate_series(1, 3000) i;
 CREATE INDEX ON tmp USING pbfidx (a, b);

@@ -387,7 +387,7 @@ SELECT jsonb_build_object('sku', 'S' || i * 7919 % 50000, 'qty', i % 10, 'src', 
 FROM generate_series(1, 100000) i;
 CREATE INDEX m_common_i ON m_common USING pbfidx (doc);
 VACUUM ANALYZE m_common;
-CREATE FUNCTION pages_in_vain(n int) RETURNS float8 LANGUAGE plpgsql SET enable_seqscan = off AS $$
+CREATE FUNCTION pages_in_vain(n int) RETURNS float8 LANGUAGE plpgsql SET enable_seqscan = off SET pbf.filter_rows = off AS $$
 DECLARE
 	plan json;
 	pages float8 = 0;

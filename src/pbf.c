@@ -57,7 +57,7 @@ _PG_init(void)
 	                         &pbfidx_enabled, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomBoolVariable("pbf.filter_rows",
 	                         "Lets scans of pbfidx indexes look at the rows of the pages that they find.",
-	                         "Where that pays: for arrays of values, several conditions and array columns. "
+	                         "Where that pays: for arrays of values, several conditions and multi-key columns. "
 	                         "Off, all rows of these pages "
 	                         "are compared by the executor.",
 	                         &pbfidx_filter_rows, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);

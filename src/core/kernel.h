@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "needle.h"
 
 #pragma GCC visibility push(protected)
 
@@ -44,6 +45,9 @@ typedef struct PbfKernel
 	bool (*and_any)(const uint64_t *a, const uint64_t *b, size_t n);        /* a & b has a bit set */
 	bool (*contains_words)(const uint64_t *a, const uint64_t *b, size_t n); /* b & ~a is empty */
 	uint64_t (*popcount)(const uint64_t *words, size_t n);
+
+	/* Where the needle begins first among n bytes, or NULL. */
+	const char *(*find)(const PbfNeedle *needle, const char *bytes, size_t n);
 } PbfKernel;
 
 extern const PbfKernel pbf_kernel_scalar;

@@ -313,6 +313,37 @@ pbf_avx2_popcount(const uint64_t *words, size_t n)
 	return total;
 }
 
+/* Of 32 places from `at` on, those where two bytes of the needle are as they should be: a bit each. */
+PBF_INLINE PBF_TARGET uint32_t
+candidates(const PbfNeedle *needle, const char *at, __m256i rarest, __m256i second)
+{
+	__m256i a = _mm256_loadu_si256((const __m256i *) (at + needle->rarest));
+	__m256i b = _mm256_loadu_si256((const __m256i *) (at + needle->second));
+
+	return (uint32_t) _mm256_movemask_epi8(
+	    _mm256_and_si256(_mm256_cmpeq_epi8(a, rarest), _mm256_cmpeq_epi8(b, second)));
+}
+
+PBF_TARGET const char *
+pbf_avx2_find(const PbfNeedle *needle, const char *bytes, size_t n)
+{
+	const __m256i rarest = _mm256_set1_epi8(needle->bytes[needle->rarest]);
+	const __m256i second = _mm256_set1_epi8(needle->bytes[needle->second]);
+	size_t i = 0;
+
+	for (; i + needle->n - 1 + 32 <= n; i += 32)
+	{
+		for (uint32_t left = candidates(needle, bytes + i, rarest, second); left != 0; left &= left - 1)
+		{
+			const char *at = bytes + i + __builtin_ctz(left);
+
+			if (memcmp(at, needle->bytes, needle->n) == 0)
+				return at;
+		}
+	}
+	return pbf_scalar_find(needle, bytes + i, n - i);
+}
+
 const PbfKernel pbf_kernel_avx2 = {
     .name = "avx2",
     .contains = pbf_avx2_contains,
@@ -328,6 +359,7 @@ const PbfKernel pbf_kernel_avx2 = {
     .and_any = and_any,
     .contains_words = contains_words,
     .popcount = pbf_avx2_popcount,
+    .find = pbf_avx2_find,
 };
 
 #endif

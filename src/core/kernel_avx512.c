@@ -1,8 +1,8 @@
 /*
  * kernel_avx512.c: a block as one vector of eight words; eight keys are hashed at once.
  *
- * Needs AVX-512 F, BW, DQ and VL, besides what AVX2 needs. Adds, plain filters and counting are left to the
- * AVX2 code: the wider vectors measure the same there, the loads are the limit.
+ * Needs AVX-512 F, BW, DQ and VL, besides what AVX2 needs. Adds, plain filters, counting and searching are
+ * left to the AVX2 code: the wider vectors measure the same there, the loads are the limit.
  */
 #include "kernel_impl.h"
 
@@ -188,6 +188,7 @@ const PbfKernel pbf_kernel_avx512 = {
     .and_any = and_any,
     .contains_words = contains_words,
     .popcount = pbf_avx2_popcount,
+    .find = pbf_avx2_find,
 };
 
 #endif

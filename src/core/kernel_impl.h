@@ -60,6 +60,7 @@ extern void pbf_scalar_plain_contains_many(const uint64_t *words, uint32_t parts
                                            const uint64_t *h, size_t n, uint8_t *hit);
 extern void pbf_scalar_plain_add_many(uint64_t *words, uint32_t parts, uint32_t part_bits, const uint64_t *h,
                                       size_t n);
+extern const char *pbf_scalar_find(const PbfNeedle *needle, const char *bytes, size_t n);
 #if defined(__x86_64__)
 extern bool pbf_avx2_plain_contains(const uint64_t *words, uint32_t parts, uint32_t part_bits, uint64_t h);
 extern void pbf_avx2_plain_contains_many(const uint64_t *words, uint32_t parts, uint32_t part_bits,
@@ -67,6 +68,7 @@ extern void pbf_avx2_plain_contains_many(const uint64_t *words, uint32_t parts, 
 extern void pbf_avx2_plain_add_many(uint64_t *words, uint32_t parts, uint32_t part_bits, const uint64_t *h,
                                     size_t n);
 extern uint64_t pbf_avx2_popcount(const uint64_t *words, size_t n);
+extern const char *pbf_avx2_find(const PbfNeedle *needle, const char *bytes, size_t n);
 #endif
 
 #pragma GCC visibility pop

@@ -159,6 +159,7 @@ const PbfKernel pbf_kernel_neon = {
     .and_any = and_any,
     .contains_words = contains_words,
     .popcount = popcount,
+    .find = pbf_scalar_find,
 };
 
 #endif

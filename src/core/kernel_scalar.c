@@ -108,6 +108,24 @@ popcount(const uint64_t *words, size_t n)
 	return sum;
 }
 
+const char *
+pbf_scalar_find(const PbfNeedle *needle, const char *bytes, size_t n)
+{
+	const char *at = bytes;
+	size_t r = needle->rarest;
+
+	for (; n >= needle->n; n -= (size_t) (at - bytes), bytes = at)
+	{
+		at = memchr(bytes + r, needle->bytes[r], n - needle->n + 1);
+		if (at == NULL)
+			return NULL;
+		if (memcmp(at - r, needle->bytes, needle->n) == 0)
+			return at - r;
+		at += 1 - r;
+	}
+	return NULL;
+}
+
 const PbfKernel pbf_kernel_scalar = {
     .name = "scalar",
     .contains = pbf_scalar_contains,
@@ -123,4 +141,5 @@ const PbfKernel pbf_kernel_scalar = {
     .and_any = and_any,
     .contains_words = contains_words,
     .popcount = popcount,
+    .find = pbf_scalar_find,
 };

@@ -82,7 +82,8 @@ typedef struct Search
 	double rate;        /* share of the ranges that pass by chance */
 	double choices;     /* values of an array, of which a row needs one */
 	int conditions;     /* of a path */
-	bool rows_testable; /* by the hash of a value in each, see rows.h */
+	bool rows_testable; /* by the hash of a value in each, see rows.h, */
+	bool literals;      /* or by its bytes */
 	PbfidxWidths areas; /* of a path: narrowest of all groups */
 } Search;
 
@@ -160,6 +161,16 @@ narrower(PbfidxWidths a, PbfidxWidths b)
 	return (PbfidxWidths){Min(a.first, b.first), Min(a.most, b.most)};
 }
 
+/* What can be tested in rows of a condition that has keys. */
+static void
+note_rows(Search *all, bool column, bool multikey, Expr *expr)
+{
+	if (!column)
+		return;
+	all->rows_testable = all->rows_testable || !multikey;
+	all->literals = all->literals || (IsA(expr, OpExpr) && pbfidx_has_literals(((OpExpr *) expr)->opfuncid));
+}
+
 /* All conditions together: keys add up, rates multiply. */
 static Search
 search_for_path(PlannerInfo *root, const Shape *shape, IndexPath *path)
@@ -174,8 +185,8 @@ search_for_path(PlannerInfo *root, const Shape *shape, IndexPath *path)
 
 		foreach (lc2, clause->indexquals)
 		{
-			Search s = search_for_qual(root, shape, path->indexinfo, clause->indexcol,
-			                           lfirst_node(RestrictInfo, lc2)->clause);
+			Expr *expr = lfirst_node(RestrictInfo, lc2)->clause;
+			Search s = search_for_qual(root, shape, path->indexinfo, clause->indexcol, expr);
 
 			all.keys += s.keys;
 			all.choices = Max(all.choices, s.choices);
@@ -184,8 +195,7 @@ search_for_path(PlannerInfo *root, const Shape *shape, IndexPath *path)
 				continue;
 			all.rate *= s.rate;
 			all.conditions++;
-			all.rows_testable =
-			    all.rows_testable || (!multikey && path->indexinfo->indexkeys[clause->indexcol] > 0);
+			note_rows(&all, path->indexinfo->indexkeys[clause->indexcol] > 0, multikey, expr);
 		}
 	}
 	return all;
@@ -219,14 +229,24 @@ count_probes(PbfidxWidths widths, double slabs, double rows)
 	return areas + Min(slabs, leaves);
 }
 
+/* Whether the scan will look at the rows of the pages that it has found. */
+static bool
+looks_at_rows(IndexPath *path, const Search *search, double pages)
+{
+	bool hashes = search->rows_testable && path->indexinfo->indpred == NIL &&
+	              (search->conditions > 1 || search->choices > 1);
+
+	return pbfidx_filter_rows && (hashes || search->literals) &&
+	       pages <= pbfidx_most_filtered_pages(search->keys, search->literals, false);
+}
+
 /* What it costs to leave out one row of a page that was found. */
 static Cost
 cost_of_row(PlannerInfo *root, IndexPath *path, const Search *search, double pages)
 {
 	QualCost qual_cost;
 
-	if (pbfidx_filter_rows && search->rows_testable && (search->conditions > 1 || search->choices > 1) &&
-	    path->indexinfo->indpred == NIL && pages <= pbfidx_most_filtered_pages(search->keys, false, false))
+	if (looks_at_rows(path, search, pages))
 		return cpu_tuple_cost;
 	cost_qual_eval(&qual_cost, get_quals_from_indexclauses(path->indexclauses), root);
 	return cpu_tuple_cost + qual_cost.per_tuple;

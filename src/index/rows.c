@@ -16,6 +16,7 @@
 #include "access/htup_details.h"
 #include "access/tableam.h"
 #include "access/xact.h"
+#include "executor/instrument.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/fmgroids.h"
@@ -30,6 +31,10 @@
 bool pbfidx_filter_rows = true;
 
 #define CACHE_LINE 64 /* only speed depends on it */
+#define FEW_PLACES 4  /* of a literal on a page */
+
+/* Pages that are read to be looked at: the query may want the first row only. */
+#define MOST_READS 2048
 
 /* What the server is told of a page whose rows are not known; as BRIN does. */
 #define ROWS_OF_PAGE 10
@@ -96,18 +101,82 @@ get_column(PbfidxRows *rows, int column)
 	return c;
 }
 
-/* Conditions without queries on one column follow each other. */
+static bool
+may_look(const PbfidxRows *rows)
+{
+	return pbfidx_filter_rows && rows->heap->rd_tableam == GetHeapamTableAmRoutine() &&
+	       !IsolationIsSerializable();
+}
+
+/* Where a column of variable length begins in rows without NULLs, in bytes; -1: not always at one place. */
+static int
+fixed_offset(TupleDesc desc, AttrNumber attribute)
+{
+	int offset = 0;
+
+	for (int i = 0; i < attribute; i++)
+	{
+		Form_pg_attribute a = TupleDescAttr(desc, i);
+		int aligned = att_align_nominal(offset, a->attalign);
+
+		if (i == attribute - 1)
+			return aligned == offset ? offset : -1; /* short values are not aligned */
+		if (a->attlen < 0)
+			return -1;
+		offset = aligned + a->attlen;
+	}
+	return -1;
+}
+
+/* The bytes that rows have to contain. They live as long as the conditions. */
+static void
+choose_clauses(PbfidxRows *rows)
+{
+	MemoryContext old = MemoryContextSwitchTo(rows->conditions->mcxt);
+
+	for (int i = 0; i < rows->scan->numberOfKeys; i++)
+	{
+		const ScanKeyData *key = &rows->scan->keyData[i];
+		AttrNumber attribute = rows->index->rd_index->indkey.values[key->sk_attno - 1];
+		int end = rows->nclauses;
+
+		if (attribute > 0)
+			end += pbfidx_literals(key, rows->clauses + end, (int) lengthof(rows->clauses) - end);
+		for (; rows->nclauses < end; rows->nclauses++)
+		{
+			rows->clause_attribute[rows->nclauses] = attribute;
+			rows->clause_offset[rows->nclauses] = fixed_offset(RelationGetDescr(rows->heap), attribute);
+		}
+	}
+	MemoryContextSwitchTo(old);
+}
+
+static bool
+has_clause(const PbfidxRows *rows, int column)
+{
+	for (int i = 0; i < rows->nclauses; i++)
+	{
+		if (rows->clause_attribute[i] == rows->index->rd_index->indkey.values[column])
+			return true;
+	}
+	return false;
+}
+
+/* Conditions without queries on one column follow each other. To look for bytes takes less than to hash. What
+ * is not in a partial index need not have a hash. */
 static void
 choose_columns(PbfidxRows *rows)
 {
 	const PbfidxConditions *set = rows->conditions;
 	int column = -1;
 
+	if (pbfidx_cache(rows->index)->flags & PBFIDX_ROW_KEY)
+		return;
 	for (int i = 0; i < set->n; i++)
 	{
 		const PbfidxCondition *condition = &set->list[i];
 
-		if (condition->nqueries > 0 || condition->column < 0 ||
+		if (condition->nqueries > 0 || condition->column < 0 || has_clause(rows, condition->column) ||
 		    !get_column(rows, condition->column)->testable)
 			continue;
 		if (condition->column != column)
@@ -118,33 +187,6 @@ choose_columns(PbfidxRows *rows)
 		}
 		rows->columns[column].end = i + 1;
 	}
-}
-
-static bool
-may_look(const PbfidxRows *rows)
-{
-	return pbfidx_filter_rows && rows->heap->rd_tableam == GetHeapamTableAmRoutine() &&
-	       !IsolationIsSerializable() && !(pbfidx_cache(rows->index)->flags & PBFIDX_ROW_KEY);
-}
-
-/* The parts of LIKE's patterns that rows have to contain. They live as long as the conditions. */
-static void
-choose_literals(PbfidxRows *rows)
-{
-	MemoryContext old = MemoryContextSwitchTo(rows->conditions->mcxt);
-
-	for (int i = 0; i < rows->scan->numberOfKeys && rows->nliterals < (int) lengthof(rows->literals); i++)
-	{
-		const ScanKeyData *key = &rows->scan->keyData[i];
-		PbfidxRowLiteral *l = &rows->literals[rows->nliterals];
-
-		l->attribute = rows->index->rd_index->indkey.values[key->sk_attno - 1];
-		if (l->attribute <= 0)
-			continue;
-		pbfidx_like_literal(key, &l->literal);
-		rows->nliterals += l->literal.n > 0;
-	}
-	MemoryContextSwitchTo(old);
 }
 
 /* One value of a scalar column is compared with one other as fast by the server. */
@@ -165,16 +207,16 @@ pbfidx_begin_rows(PbfidxRows *rows, Relation heap, IndexScanDesc scan, const Pbf
 	rows->scan = scan;
 	rows->conditions = set;
 	rows->tbm = tbm;
-	rows->ntested = rows->nliterals = 0;
+	rows->ntested = rows->nclauses = 0;
 	rows->looking = false;
 	rows->n = rows->returned = 0;
 	if (set == NULL || !may_look(rows) || !is_worthwhile(rows, set))
 		return;
+	choose_clauses(rows);
 	choose_columns(rows);
-	choose_literals(rows);
-	rows->looking = rows->ntested > 0 || rows->nliterals > 0;
+	rows->looking = rows->ntested > 0 || rows->nclauses > 0;
 	rows->most =
-	    pbfidx_most_filtered_pages(set->nkeys, rows->nliterals > 0, RelationUsesLocalBuffers(rows->index));
+	    pbfidx_most_filtered_pages(set->nkeys, rows->nclauses > 0, RelationUsesLocalBuffers(rows->index));
 	if (rows->looking)
 		make_room(rows);
 }
@@ -216,28 +258,22 @@ get_value(const PbfidxRows *rows, HeapTuple tuple, AttrNumber attribute, Datum *
 	       !VARATT_IS_EXTERNAL(DatumGetPointer(*value));
 }
 
-/* Whether a value lies on the page as it is: not compressed, and not the default of a column that was added
- * later. */
+/* Whether a row's value has one of the literals of a clause. */
 static bool
-is_on_page(HeapTuple tuple, AttrNumber attribute, Datum value)
+may_meet(const PbfidxRows *rows, int clause, HeapTuple tuple)
 {
-	return attribute <= HeapTupleHeaderGetNatts(tuple->t_data) &&
-	       !VARATT_IS_COMPRESSED(DatumGetPointer(value));
-}
-
-static bool
-may_be_like(const PbfidxRows *rows, const PbfidxRowLiteral *l, HeapTuple tuple)
-{
+	AttrNumber attribute = rows->clause_attribute[clause];
 	bool isnull;
 	Datum value;
-	const text *t;
+	const struct varlena *v;
 
-	if (!get_value(rows, tuple, l->attribute, &value, &isnull))
+	if (!get_value(rows, tuple, attribute, &value, &isnull))
 		return true;
-	if (isnull || (!l->on_page && is_on_page(tuple, l->attribute, value)))
+	if (isnull)
 		return false;
-	t = DatumGetTextPP(value);
-	return pbfidx_has_literal(&l->literal, VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t));
+	v = PG_DETOAST_DATUM_PACKED(value);
+	return pbfidx_find_literal(&rows->clauses[clause], VARDATA_ANY(v),
+	                           VARDATA_ANY(v) + VARSIZE_ANY_EXHDR(v)) != NULL;
 }
 
 /* Whether the conditions of one column leave the row. */
@@ -262,14 +298,14 @@ may_column_match(PbfidxRows *rows, PbfidxRowColumn *column, HeapTuple tuple)
 static bool
 may_match(PbfidxRows *rows, HeapTuple tuple)
 {
+	for (int i = 0; i < rows->nclauses; i++)
+	{
+		if (!may_meet(rows, i, tuple))
+			return false;
+	}
 	for (int i = 0; i < rows->ntested; i++)
 	{
 		if (!may_column_match(rows, &rows->columns[rows->tested[i]], tuple))
-			return false;
-	}
-	for (int i = 0; i < rows->nliterals; i++)
-	{
-		if (!may_be_like(rows, &rows->literals[i], tuple))
 			return false;
 	}
 	return true;
@@ -283,13 +319,12 @@ is_visible(const PbfidxRows *rows, Buffer buffer, HeapTuple tuple)
 }
 
 static void
-get_tuple(const PbfidxRows *rows, Buffer buffer, OffsetNumber offset, HeapTuple tuple)
+get_tuple(const PbfidxRows *rows, Page page, BlockNumber block, OffsetNumber offset, HeapTuple tuple)
 {
-	Page page = BufferGetPage(buffer);
 	ItemId item = PageGetItemId(page, offset);
 
 	tuple->t_tableOid = RelationGetRelid(rows->heap);
-	ItemPointerSet(&tuple->t_self, BufferGetBlockNumber(buffer), offset);
+	ItemPointerSet(&tuple->t_self, block, offset);
 	tuple->t_data = (HeapTupleHeader) PageGetItem(page, item);
 	tuple->t_len = ItemIdGetLength(item);
 }
@@ -302,28 +337,67 @@ prefetch_page(const char *page)
 		__builtin_prefetch(page + at);
 }
 
-/* Most pages do not have what a pattern of few rows wants: one search tells. Rows that are added meanwhile
- * nobody asks for. */
+/*
+ * Most pages do not have what a condition of few rows wants: one search tells. Else what is from the first to
+ * the last place where it is, at the end of the page if there are many. Rows that are added meanwhile nobody
+ * asks for.
+ */
 static void
-search_page(PbfidxRows *rows, Page page)
+search_page(PbfidxRows *rows, int clause, Page page)
 {
-	int start = Min(((PageHeader) page)->pd_upper, BLCKSZ);
+	const char *at = page + Min(((PageHeader) page)->pd_upper, BLCKSZ), *end = page + BLCKSZ;
 
-	for (int i = 0; i < rows->nliterals; i++)
-		rows->literals[i].on_page =
-		    pbfidx_has_literal(&rows->literals[i].literal, page + start, BLCKSZ - start);
+	rows->first[clause] = BLCKSZ;
+	rows->last[clause] = -1;
+	for (int i = 0; i < FEW_PLACES && at != NULL; i++)
+	{
+		at = pbfidx_find_literal(&rows->clauses[clause], at, end);
+		if (at == NULL)
+			return;
+		rows->first[clause] = Min(rows->first[clause], at - page);
+		rows->last[clause] = at - page;
+		at++;
+	}
+	rows->last[clause] = BLCKSZ;
 }
 
-/* The versions on a page that the snapshot sees; returns how many. */
+/* Whether the value of a clause is surely within the version as it is. Nothing is said of one that the
+ * snapshot does not see, whatever its columns are. */
+static bool
+is_plain(const PbfidxRows *rows, int clause, HeapTuple tuple)
+{
+	HeapTupleHeader t = tuple->t_data;
+	int at = t->t_hoff + rows->clause_offset[clause];
+	const char *value = (const char *) t + at;
+
+	if (rows->clause_offset[clause] < 0 || t->t_infomask & HEAP_HASNULL ||
+	    HeapTupleHeaderGetNatts(t) < rows->clause_attribute[clause] || at >= (int) tuple->t_len)
+		return false;
+	return VARATT_IS_4B_U(value) || (VARATT_IS_1B(value) && !VARATT_IS_1B_E(value));
+}
+
+/* Whether a version may have what the clauses want, by its bytes, which may be those of another column. */
+static bool
+may_have_bytes(const PbfidxRows *rows, HeapTuple tuple, int at)
+{
+	for (int i = 0; i < rows->nclauses; i++)
+	{
+		if ((at > rows->last[i] || at + (int) tuple->t_len <= rows->first[i]) && is_plain(rows, i, tuple))
+			return false;
+	}
+	return true;
+}
+
+/* The versions on a page that the snapshot sees, but for those without the bytes; returns how many. */
 static int
 find_visible(const PbfidxRows *rows, Buffer buffer, OffsetNumber *found)
 {
 	Page page = BufferGetPage(buffer);
+	BlockNumber block = BufferGetBlockNumber(buffer);
 	HeapTupleData tuple;
 	OffsetNumber last;
 	int n = 0;
 
-	prefetch_page(page);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	pbf_test_for_old_snapshot(rows->scan->xs_snapshot, rows->heap, page);
 	last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);
@@ -331,8 +405,9 @@ find_visible(const PbfidxRows *rows, Buffer buffer, OffsetNumber *found)
 	{
 		if (!ItemIdIsNormal(PageGetItemId(page, offset)))
 			continue;
-		get_tuple(rows, buffer, offset, &tuple);
-		if (is_visible(rows, buffer, &tuple))
+		get_tuple(rows, page, block, offset, &tuple);
+		if (may_have_bytes(rows, &tuple, (char *) tuple.t_data - (char *) page) &&
+		    is_visible(rows, buffer, &tuple))
 			found[n++] = offset;
 	}
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
@@ -344,17 +419,33 @@ find_visible(const PbfidxRows *rows, Buffer buffer, OffsetNumber *found)
 static int
 keep_matches(PbfidxRows *rows, Buffer buffer, OffsetNumber *versions, int n)
 {
+	MemoryContext old = MemoryContextSwitchTo(rows->temp);
+	Page page = BufferGetPage(buffer);
+	BlockNumber block = BufferGetBlockNumber(buffer);
 	HeapTupleData tuple;
 	int kept = 0;
 
-	search_page(rows, BufferGetPage(buffer));
 	for (int i = 0; i < n; i++)
 	{
-		get_tuple(rows, buffer, versions[i], &tuple);
+		get_tuple(rows, page, block, versions[i], &tuple);
 		if (may_match(rows, &tuple))
 			versions[kept++] = versions[i];
 	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(rows->temp);
 	return kept;
+}
+
+/* Whether one of n versions was made by a HOT update. */
+static bool
+is_any_heap_only(Page page, const OffsetNumber *versions, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (HeapTupleHeaderIsHeapOnly((HeapTupleHeader) PageGetItem(page, PageGetItemId(page, versions[i]))))
+			return true;
+	}
+	return false;
 }
 
 /* The root of each version's HOT chain in its place; false: one has none that can be found. */
@@ -364,6 +455,8 @@ to_roots(Buffer buffer, OffsetNumber *versions, int n)
 	OffsetNumber roots[MaxHeapTuplesPerPage];
 	bool found = true;
 
+	if (!is_any_heap_only(BufferGetPage(buffer), versions, n))
+		return true;
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	heap_get_root_tuples(BufferGetPage(buffer), roots);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
@@ -388,13 +481,18 @@ add_rows_of_page(PbfidxRows *rows, BlockNumber block)
 	OffsetNumber found[MaxHeapTuplesPerPage];
 	ItemPointerData tids[MaxHeapTuplesPerPage];
 	Buffer buffer = ReadBuffer(rows->heap, block);
-	MemoryContext old = MemoryContextSwitchTo(rows->temp);
-	int n = keep_matches(rows, buffer, found, find_visible(rows, buffer, found));
-	bool rooted = n == 0 || to_roots(buffer, found, n);
+	bool rooted;
+	int n;
 
+	if (rows->nclauses == 0)
+		prefetch_page(BufferGetPage(buffer));
+	for (int i = 0; i < rows->nclauses; i++)
+		search_page(rows, i, BufferGetPage(buffer));
+	n = find_visible(rows, buffer, found);
+	if (n > 0)
+		n = keep_matches(rows, buffer, found, n);
+	rooted = to_roots(buffer, found, n);
 	ReleaseBuffer(buffer);
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(rows->temp);
 	if (!rooted)
 	{
 		add_whole_page(rows, block);
@@ -443,18 +541,28 @@ pbfidx_add_pages(PbfidxRows *rows, BlockNumber first, BlockNumber end)
 		add_page(rows, block);
 }
 
+static int64
+blocks_read(void)
+{
+	return pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
+}
+
 void
 pbfidx_end_rows(PbfidxRows *rows)
 {
 	int ahead = rows->looking ? get_tablespace_io_concurrency(rows->heap->rd_rel->reltablespace) : 0;
+	int64 most = blocks_read() + MOST_READS;
+	int64 i = 0;
 
-	for (int64 i = 0; i < rows->n && i < ahead; i++)
+	for (; i < rows->n && i < ahead; i++)
 		PrefetchBuffer(rows->heap, MAIN_FORKNUM, rows->pages[i]);
-	for (int64 i = 0; i < rows->n && rows->looking; i++)
+	for (i = 0; i < rows->n && rows->looking && blocks_read() < most; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (ahead > 0 && i + ahead < rows->n)
 			PrefetchBuffer(rows->heap, MAIN_FORKNUM, rows->pages[i + ahead]);
 		add_rows_of_page(rows, rows->pages[i]);
 	}
+	for (; i < rows->n && rows->looking; i++)
+		add_whole_page(rows, rows->pages[i]);
 }

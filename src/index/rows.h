@@ -19,19 +19,19 @@
 
 #include "index/conditions.h"
 #include "index/keys.h"
-#include "index/like.h"
+#include "index/literal.h"
 
 /* The setting pbf.filter_rows. */
 extern bool pbfidx_filter_rows;
 
 /*
  * If more pages are left, their rows are not looked at: the query may want the first of them only, and they
- * should still be in the buffers when the executor comes for them. like: for LIKE, which saves most.
+ * should still be in the buffers when the executor comes for them. literals: to look for bytes saves most.
  */
 static inline int64
-pbfidx_most_filtered_pages(double keys, bool like, bool temporary)
+pbfidx_most_filtered_pages(double keys, bool literals, bool temporary)
 {
-	return (int64) Min(Max(like ? 2048 : 256, 4 * keys), (temporary ? num_temp_buffers : NBuffers) / 4);
+	return (int64) Min(Max(literals ? 16384 : 256, 4 * keys), (temporary ? num_temp_buffers : NBuffers) / 4);
 }
 
 /* A column whose keys are looked for in rows. */
@@ -44,14 +44,6 @@ typedef struct PbfidxRowColumn
 	int first;           /* its conditions, to end - 1 */
 	int end;
 } PbfidxRowColumn;
-
-/* What a row's value has to contain. */
-typedef struct PbfidxRowLiteral
-{
-	AttrNumber attribute;
-	PbfidxLiteral literal;
-	bool on_page; /* anywhere on the page that is looked at */
-} PbfidxRowLiteral;
 
 /* Kept from scan to scan. */
 typedef struct PbfidxRows
@@ -69,8 +61,12 @@ typedef struct PbfidxRows
 	TIDBitmap *tbm;
 	int tested[INDEX_MAX_KEYS]; /* columns */
 	int ntested;
-	PbfidxRowLiteral literals[4];
-	int nliterals;
+	PbfidxClause clauses[4]; /* about what rows have to contain, */
+	AttrNumber clause_attribute[4];
+	int clause_offset[4]; /* where its value begins, in bytes; -1: not always at one place */
+	int first[4];         /* and where that is on the page that is looked at, in bytes; */
+	int last[4];          /* -1: nowhere */
+	int nclauses;
 	bool looking;       /* false: pages are returned as they are */
 	BlockNumber *pages; /* to be looked at, */
 	int64 n;

@@ -411,6 +411,70 @@ kernel_words(void)
 	}
 }
 
+/* The definition. */
+static const char *
+search(const PbfNeedle *needle, const char *bytes, size_t n)
+{
+	for (size_t i = 0; i + needle->n <= n; i++)
+	{
+		if (memcmp(bytes + i, needle->bytes, needle->n) == 0)
+			return bytes + i;
+	}
+	return NULL;
+}
+
+/* Needles cut from what is searched, and with a byte changed. Few letters, so that they are nearly there
+ * often. */
+static void
+check_find(const PbfKernel *k, char *bytes, size_t n, uint64_t seed)
+{
+	char copy[80];
+
+	for (size_t i = 0; i < n; i++)
+		bytes[i] = "\0\377 aaab1-"[pbf_mix(seed + i) % (2 + seed % 8)];
+	for (int i = 0; i < 40; i++)
+	{
+		size_t length = 1 + pbf_mix(~seed - (uint64_t) i) % (n < 80 && i > 20 ? n : 5);
+		size_t from = pbf_mix(seed + (uint64_t) i * 1000) % (n - (length < n ? length : n) + 1);
+		PbfNeedle needle;
+
+		if (length > n || length > sizeof(copy))
+			continue;
+		memcpy(copy, bytes + from, length);
+		if (i % 3 == 0)
+			copy[pbf_mix(seed - (uint64_t) i) % length] = 'a';
+		needle = pbf_needle(copy, length);
+		CHECK(needle.rarest < length && needle.second < length);
+		CHECK((needle.rarest == needle.second) == (length == 1));
+		CHECK(k->find(&needle, bytes, n) == search(&needle, bytes, n));
+		CHECK(k->find(&needle, bytes, length - 1) == NULL);
+	}
+}
+
+static void
+kernel_search(void)
+{
+	const char zeros[] = {0, 'k', 0, 0};
+	PbfNeedle needle = pbf_needle(zeros, sizeof(zeros));
+
+	CHECK(needle.rarest == 1 && needle.second == 3);
+	needle = pbf_needle("x", 1);
+	for (const PbfKernel *const *k = all_kernels(); *k != NULL; k++)
+	{
+		CHECK((*k)->find(&needle, "y", 0) == NULL);
+		for (size_t words = 1; words <= 40; words++)
+		{
+			for (size_t less = 0; less < 8; less++)
+			{
+				Region r = make_region(words, 8);
+
+				check_find(*k, (char *) r.words + less, words * 8 - less, words * 8 + less);
+				CHECK(drop_region(&r, 8));
+			}
+		}
+	}
+}
+
 /* The scalar counts against the definition: everything else is compared with scalar. */
 static void
 kernel_reference(void)
@@ -460,4 +524,5 @@ kernel_tests(void)
 	TEST(kernel_large);
 	TEST(kernel_blocks_overlap);
 	TEST(kernel_words);
+	TEST(kernel_search);
 }
