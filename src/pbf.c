@@ -55,12 +55,12 @@ _PG_init(void)
 	    simd_options, PGC_USERSET, 0, check_simd, assign_simd, NULL);
 	DefineCustomBoolVariable("pbf.enable_index", "Enables the planner's use of pbfidx indexes.", NULL,
 	                         &pbfidx_enabled, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
-	DefineCustomBoolVariable("pbf.filter_rows",
-	                         "Lets scans of pbfidx indexes look at the rows of the pages that they find.",
-	                         "Where that pays: for arrays of values, several conditions and multi-key columns. "
-	                         "Off, all rows of these pages "
-	                         "are compared by the executor.",
-	                         &pbfidx_filter_rows, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+	DefineCustomBoolVariable(
+	    "pbf.filter_rows", "Lets scans of pbfidx indexes look at the rows of the pages that they find.",
+	    "Where that pays: for arrays of values, several conditions and multi-key columns. "
+	    "Off, all rows of these pages "
+	    "are compared by the executor.",
+	    &pbfidx_filter_rows, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	pbfidx_init_options();
 	pbfidx_init_cost();
 	MarkGUCPrefixReserved("pbf");

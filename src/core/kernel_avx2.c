@@ -313,15 +313,17 @@ pbf_avx2_popcount(const uint64_t *words, size_t n)
 	return total;
 }
 
-/* Of 32 places from `at` on, those where two bytes of the needle are as they should be: a bit each. */
-PBF_INLINE PBF_TARGET uint32_t
+#define PLACES 64 /* looked at together */
+
+/* Of 32 places from `at` on, those where the two bytes are as they should be: a bit each. */
+PBF_INLINE PBF_TARGET uint64_t
 candidates(const PbfNeedle *needle, const char *at, __m256i rarest, __m256i second)
 {
 	__m256i a = _mm256_loadu_si256((const __m256i *) (at + needle->rarest));
 	__m256i b = _mm256_loadu_si256((const __m256i *) (at + needle->second));
+	__m256i both = _mm256_and_si256(_mm256_cmpeq_epi8(a, rarest), _mm256_cmpeq_epi8(b, second));
 
-	return (uint32_t) _mm256_movemask_epi8(
-	    _mm256_and_si256(_mm256_cmpeq_epi8(a, rarest), _mm256_cmpeq_epi8(b, second)));
+	return (uint32_t) _mm256_movemask_epi8(both);
 }
 
 PBF_TARGET const char *
@@ -331,11 +333,14 @@ pbf_avx2_find(const PbfNeedle *needle, const char *bytes, size_t n)
 	const __m256i second = _mm256_set1_epi8(needle->bytes[needle->second]);
 	size_t i = 0;
 
-	for (; i + needle->n - 1 + 32 <= n; i += 32)
+	for (; i + needle->n - 1 + PLACES <= n; i += PLACES)
 	{
-		for (uint32_t left = candidates(needle, bytes + i, rarest, second); left != 0; left &= left - 1)
+		uint64_t left = candidates(needle, bytes + i, rarest, second) |
+		                candidates(needle, bytes + i + PLACES / 2, rarest, second) << (PLACES / 2);
+
+		for (; left != 0; left &= left - 1)
 		{
-			const char *at = bytes + i + __builtin_ctz(left);
+			const char *at = bytes + i + __builtin_ctzll(left);
 
 			if (memcmp(at, needle->bytes, needle->n) == 0)
 				return at;
