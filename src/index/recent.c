@@ -42,6 +42,27 @@ pbfidx_read_and_note(Relation index, PbfidxRecent *recent, BlockNumber block)
 	return buffer;
 }
 
+/* The pinned buffer, if it has the block; else InvalidBuffer. */
+static Buffer
+pin_if_there(Relation relation, BlockNumber block, Buffer buffer)
+{
+	if (!ReadRecentBuffer(pbf_relation_locator(relation), MAIN_FORKNUM, block, buffer))
+		return InvalidBuffer;
+	pgstat_count_buffer_read(relation);
+	pgstat_count_buffer_hit(relation);
+	return buffer;
+}
+
+Buffer
+pbfidx_read_seen(Relation relation, BlockNumber block, Buffer seen)
+{
+	Buffer buffer = InvalidBuffer;
+
+	if (BufferIsValid(seen) && !BufferIsLocal(seen))
+		buffer = pin_if_there(relation, block, seen);
+	return BufferIsValid(buffer) ? buffer : ReadBuffer(relation, block);
+}
+
 Buffer
 pbfidx_try_recent(Relation index, PbfidxRecent *recent, BlockNumber block)
 {
@@ -51,11 +72,7 @@ pbfidx_try_recent(Relation index, PbfidxRecent *recent, BlockNumber block)
 		return InvalidBuffer;
 	if (recent->reads++ % ORDINARY_READ_EVERY == 0)
 		return pbfidx_read_and_note(index, recent, block);
-	if (!ReadRecentBuffer(pbf_relation_locator(index), MAIN_FORKNUM, block, buffer))
-		return InvalidBuffer;
-	pgstat_count_buffer_read(index);
-	pgstat_count_buffer_hit(index);
-	return buffer;
+	return pin_if_there(index, block, buffer);
 }
 
 Buffer

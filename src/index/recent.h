@@ -33,6 +33,9 @@ pbfidx_recent(PbfidxRecent *recent, BlockNumber block)
 /* Has the CPU fetch what tells which page is in a buffer, and what pins and locks it. */
 extern void pbfidx_prefetch_buffer(Buffer buffer);
 
+/* ReadBuffer of any relation, when the block was in a buffer a moment ago; that may be InvalidBuffer. */
+extern Buffer pbfidx_read_seen(Relation relation, BlockNumber block, Buffer seen);
+
 /* The pinned buffer of the block, if it is where it was; else InvalidBuffer. */
 extern Buffer pbfidx_try_recent(Relation index, PbfidxRecent *recent, BlockNumber block);
 

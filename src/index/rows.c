@@ -30,8 +30,9 @@
 
 bool pbfidx_filter_rows = true;
 
-#define CACHE_LINE 64 /* only speed depends on it */
-#define FEW_PLACES 4  /* of a literal on a page */
+#define CACHE_LINE 64  /* only speed depends on it */
+#define PAGE_BEGIN 512 /* bytes to fetch of a page that comes next */
+#define FEW_PLACES 4   /* of a literal on a page */
 
 /* Pages that are read to be looked at: the query may want the first row only. */
 #define MOST_READS 2048
@@ -59,6 +60,7 @@ make_room(PbfidxRows *rows)
 		pbfidx_init_key_list(&rows->keys, CurrentMemoryContext);
 		rows->room = 64;
 		rows->pages = palloc(rows->room * sizeof(BlockNumber));
+		rows->seen = palloc(rows->room * sizeof(Buffer));
 	}
 	MemoryContextSwitchTo(old);
 }
@@ -71,6 +73,7 @@ pbfidx_free_rows(PbfidxRows *rows)
 	MemoryContextDelete(rows->temp);
 	pfree(rows->keys.keys);
 	pfree(rows->pages);
+	pfree(rows->seen);
 }
 
 /* ---- what is tested ---- */
@@ -476,11 +479,11 @@ add_whole_page(PbfidxRows *rows, BlockNumber block)
 }
 
 static void
-add_rows_of_page(PbfidxRows *rows, BlockNumber block)
+add_rows_of_page(PbfidxRows *rows, BlockNumber block, Buffer seen)
 {
 	OffsetNumber found[MaxHeapTuplesPerPage];
 	ItemPointerData tids[MaxHeapTuplesPerPage];
-	Buffer buffer = ReadBuffer(rows->heap, block);
+	Buffer buffer = pbfidx_read_seen(rows->heap, block, seen);
 	bool rooted;
 	int n;
 
@@ -530,6 +533,7 @@ add_page(PbfidxRows *rows, BlockNumber block)
 	{
 		rows->room *= 2;
 		rows->pages = repalloc_huge(rows->pages, rows->room * sizeof(BlockNumber));
+		rows->seen = repalloc_huge(rows->seen, rows->room * sizeof(Buffer));
 	}
 	rows->pages[rows->n++] = block;
 }
@@ -547,6 +551,23 @@ blocks_read(void)
 	return pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
 }
 
+/* Has the system read page i, or the CPU fetch where it begins. */
+static void
+look_ahead(PbfidxRows *rows, int64 i)
+{
+	Buffer buffer;
+
+	if (i >= rows->n)
+		return;
+	buffer = PrefetchBuffer(rows->heap, MAIN_FORKNUM, rows->pages[i]).recent_buffer;
+	rows->seen[i] = buffer;
+	if (!BufferIsValid(buffer) || BufferIsLocal(buffer))
+		return;
+	pbfidx_prefetch_buffer(buffer);
+	for (int at = 0; at < PAGE_BEGIN; at += CACHE_LINE)
+		__builtin_prefetch((const char *) BufferGetPage(buffer) + at);
+}
+
 void
 pbfidx_end_rows(PbfidxRows *rows)
 {
@@ -555,13 +576,13 @@ pbfidx_end_rows(PbfidxRows *rows)
 	int64 i = 0;
 
 	for (; i < rows->n && i < ahead; i++)
-		PrefetchBuffer(rows->heap, MAIN_FORKNUM, rows->pages[i]);
+		look_ahead(rows, i);
 	for (i = 0; i < rows->n && rows->looking && blocks_read() < most; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (ahead > 0 && i + ahead < rows->n)
-			PrefetchBuffer(rows->heap, MAIN_FORKNUM, rows->pages[i + ahead]);
-		add_rows_of_page(rows, rows->pages[i]);
+		if (ahead > 0)
+			look_ahead(rows, i + ahead);
+		add_rows_of_page(rows, rows->pages[i], ahead > 0 ? rows->seen[i] : InvalidBuffer);
 	}
 	for (; i < rows->n && rows->looking; i++)
 		add_whole_page(rows, rows->pages[i]);

@@ -69,6 +69,7 @@ typedef struct PbfidxRows
 	int nclauses;
 	bool looking;       /* false: pages are returned as they are */
 	BlockNumber *pages; /* to be looked at, */
+	Buffer *seen;       /* and where each was when that was asked last, */
 	int64 n;
 	int64 room;     /* so many at present, */
 	int64 most;     /* and at most */

@@ -41,7 +41,7 @@ FROM tables t, (SELECT count(*) AS m FROM log_more) x, cmd('insert ' || t.tab, '
 \echo '### 2. Look-ups'
 \echo
 \echo '`SELECT count(*)`, planning included, all in shared buffers. Medians of the queries of a kind; "index": the time in the'
-\echo 'Bitmap Index Scan alone. What pbfidx returns are pages, all rows of which are rechecked. "Few rows": at most one of 1,000.'
+\echo 'Bitmap Index Scan alone, for pbfidx with a look at the rows of the pages found, where it takes one. "Few rows": at most one of 1,000.'
 \echo
 SELECT md_head('', 'query', 'queries', 'rows', 'pbfidx, ms', 'index, ms', 'GIN, ms', 'index, ms', '/ GIN', 'CPU / CPU', 'seq scan, ms');
 SELECT md(title, p.name, num(p.n), num(p.rows), num(p.ms), num(p.index_ms), num(g.ms), num(g.index_ms), num(p.ms / g.ms), num(p.cpu_ms / g.cpu_ms), num(s.ms))
