@@ -121,7 +121,7 @@ pbf_scalar_find(const PbfNeedle *needle, const char *bytes, size_t n)
 			return NULL;
 		if (memcmp(at - r, needle->bytes, needle->n) == 0)
 			return at - r;
-		at += 1 - r;
+		at = at - r + 1;
 	}
 	return NULL;
 }

@@ -161,14 +161,31 @@ narrower(PbfidxWidths a, PbfidxWidths b)
 	return (PbfidxWidths){Min(a.first, b.first), Min(a.most, b.most)};
 }
 
+/* Whether the scan will know bytes of the values that match; of a parameter we assume that. */
+static bool
+has_literals(PlannerInfo *root, OpExpr *op)
+{
+	Node *operand = estimate_expression_value(root, get_rightop((Expr *) op));
+	ScanKeyData key = {.sk_collation = op->inputcollid};
+	PbfidxClause clause;
+
+	key.sk_func.fn_oid = get_opcode(op->opno);
+	if (IsA(operand, RelabelType))
+		operand = (Node *) ((RelabelType *) operand)->arg;
+	if (!IsA(operand, Const) || ((Const *) operand)->constisnull)
+		return pbfidx_may_have_literals(key.sk_func.fn_oid);
+	key.sk_argument = ((Const *) operand)->constvalue;
+	return pbfidx_literals(&key, &clause, 1) > 0;
+}
+
 /* What can be tested in rows of a condition that has keys. */
 static void
-note_rows(Search *all, bool column, bool multikey, Expr *expr)
+note_rows(PlannerInfo *root, Search *all, bool column, bool multikey, Expr *expr)
 {
 	if (!column)
 		return;
 	all->rows_testable = all->rows_testable || !multikey;
-	all->literals = all->literals || (IsA(expr, OpExpr) && pbfidx_has_literals(((OpExpr *) expr)->opfuncid));
+	all->literals = all->literals || (multikey && IsA(expr, OpExpr) && has_literals(root, (OpExpr *) expr));
 }
 
 /* All conditions together: keys add up, rates multiply. */
@@ -195,7 +212,7 @@ search_for_path(PlannerInfo *root, const Shape *shape, IndexPath *path)
 				continue;
 			all.rate *= s.rate;
 			all.conditions++;
-			note_rows(&all, path->indexinfo->indexkeys[clause->indexcol] > 0, multikey, expr);
+			note_rows(root, &all, path->indexinfo->indexkeys[clause->indexcol] > 0, multikey, expr);
 		}
 	}
 	return all;

@@ -234,7 +234,7 @@ text_query_literals(TSQuery query, PbfidxClause *clauses, int room)
 /* ---- of a scan key ---- */
 
 bool
-pbfidx_has_literals(Oid function)
+pbfidx_may_have_literals(Oid function)
 {
 	switch (function)
 	{

@@ -30,7 +30,7 @@ typedef struct PbfidxClause
 extern int pbfidx_literals(const ScanKeyData *key, PbfidxClause *clauses, int room);
 
 /* Whether there may be clauses for a scan key of this function. */
-extern bool pbfidx_has_literals(Oid function);
+extern bool pbfidx_may_have_literals(Oid function);
 
 /* Where one of the clause's literals begins first in bytes .. end - 1, or NULL. */
 extern const char *pbfidx_find_literal(const PbfidxClause *clause, const char *bytes, const char *end);

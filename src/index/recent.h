@@ -33,7 +33,8 @@ pbfidx_recent(PbfidxRecent *recent, BlockNumber block)
 /* Has the CPU fetch what tells which page is in a buffer, and what pins and locks it. */
 extern void pbfidx_prefetch_buffer(Buffer buffer);
 
-/* ReadBuffer of any relation, when the block was in a buffer a moment ago; that may be InvalidBuffer. */
+/* ReadBuffer of any relation, when the block was in a buffer a moment ago; that may be InvalidBuffer. Does
+ * not count as a use when the server looks for a buffer to replace. */
 extern Buffer pbfidx_read_seen(Relation relation, BlockNumber block, Buffer seen);
 
 /* The pinned buffer of the block, if it is where it was; else InvalidBuffer. */

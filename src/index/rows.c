@@ -7,8 +7,9 @@
  * HOT chain, as any index would. A serializable transaction has to meet the other versions too: there pages
  * are returned.
  *
- * As in the executor, a lock is held to see what is visible, then a pin is enough. A value that is stored out
- * of line is not fetched, its row stays.
+ * As in the executor, nothing is read from a page before it is locked: who holds a cleanup lock may be moving
+ * its rows. The lock is held for the search and to see what is visible; after that a pin is enough. A value
+ * that is stored out of line is not fetched, its row stays.
  */
 #include "postgres.h"
 
@@ -393,7 +394,7 @@ may_have_bytes(const PbfidxRows *rows, HeapTuple tuple, int at)
 
 /* The versions on a page that the snapshot sees, but for those without the bytes; returns how many. */
 static int
-find_visible(const PbfidxRows *rows, Buffer buffer, OffsetNumber *found)
+find_visible(PbfidxRows *rows, Buffer buffer, OffsetNumber *found)
 {
 	Page page = BufferGetPage(buffer);
 	BlockNumber block = BufferGetBlockNumber(buffer);
@@ -403,6 +404,8 @@ find_visible(const PbfidxRows *rows, Buffer buffer, OffsetNumber *found)
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	pbf_test_for_old_snapshot(rows->scan->xs_snapshot, rows->heap, page);
+	for (int i = 0; i < rows->nclauses; i++)
+		search_page(rows, i, page);
 	last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
 	{
@@ -489,8 +492,6 @@ add_rows_of_page(PbfidxRows *rows, BlockNumber block, Buffer seen)
 
 	if (rows->nclauses == 0)
 		prefetch_page(BufferGetPage(buffer));
-	for (int i = 0; i < rows->nclauses; i++)
-		search_page(rows, i, BufferGetPage(buffer));
 	n = find_visible(rows, buffer, found);
 	if (n > 0)
 		n = keep_matches(rows, buffer, found, n);
