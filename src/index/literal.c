@@ -238,6 +238,7 @@ pbfidx_may_have_literals(Oid function)
 {
 	switch (function)
 	{
+		case F_TEXTEQ:
 		case F_TEXTLIKE:
 		case F_ARRAYCONTAINS:
 		case F_ARRAY_EQ:
@@ -260,6 +261,8 @@ literals_of(const ScanKeyData *key, PbfidxClause *clauses, int room)
 
 	switch (key->sk_func.fn_oid)
 	{
+		case F_TEXTEQ:
+			return compares_bytes(key->sk_collation) ? word_literals(DatumGetTextPP(argument), clauses) : 0;
 		case F_TEXTLIKE:
 			return compares_bytes(key->sk_collation) ? pattern_literals(DatumGetTextPP(argument), clauses)
 			                                         : 0;

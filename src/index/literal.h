@@ -25,7 +25,7 @@ typedef struct PbfidxClause
  * bytes are allocated in the current memory context. Returns how many; 0: nothing is known. All values have
  * to be there as they are, neither compressed nor stored out of line.
  *
- * Of text LIKE, of arrays, jsonb and tsvector, under collations that compare bytes.
+ * Of text = and LIKE, of arrays, jsonb and tsvector, under collations that compare bytes.
  */
 extern int pbfidx_literals(const ScanKeyData *key, PbfidxClause *clauses, int room);
 

@@ -35,7 +35,7 @@ bool pbfidx_filter_rows = true;
 #define PAGE_BEGIN 512 /* bytes to fetch of a page that comes next */
 #define FEW_PLACES 4   /* of a literal on a page */
 
-/* Pages that are read to be looked at: the query may want the first row only. */
+/* Pages that are read to be searched for bytes: the query may want the first row only. */
 #define MOST_READS 2048
 
 /* What the server is told of a page whose rows are not known; as BRIN does. */
@@ -552,6 +552,14 @@ blocks_read(void)
 	return pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
 }
 
+/* Pages that may be read to be looked at. Where hashes are looked for, all that are left. */
+static int64
+most_reads(const PbfidxRows *rows)
+{
+	return rows->nclauses > 0 ? Min(MOST_READS, pbfidx_pages_to_reread(RelationUsesLocalBuffers(rows->index)))
+	                          : rows->n;
+}
+
 /* Has the system read page i, or the CPU fetch where it begins. */
 static void
 look_ahead(PbfidxRows *rows, int64 i)
@@ -573,12 +581,12 @@ void
 pbfidx_end_rows(PbfidxRows *rows)
 {
 	int ahead = rows->looking ? get_tablespace_io_concurrency(rows->heap->rd_rel->reltablespace) : 0;
-	int64 most = blocks_read() + MOST_READS;
+	int64 most = blocks_read() + most_reads(rows);
 	int64 i = 0;
 
 	for (; i < rows->n && i < ahead; i++)
 		look_ahead(rows, i);
-	for (i = 0; i < rows->n && rows->looking && blocks_read() < most; i++)
+	for (i = 0; i < rows->n && rows->looking && blocks_read() <= most; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (ahead > 0)

@@ -24,14 +24,23 @@
 /* The setting pbf.filter_rows. */
 extern bool pbfidx_filter_rows;
 
+/* Pages that the executor may read again and find in the buffers. */
+static inline int64
+pbfidx_pages_to_reread(bool temporary)
+{
+	return (temporary ? num_temp_buffers : NBuffers) / 4;
+}
+
 /*
- * If more pages are left, their rows are not looked at: the query may want the first of them only, and they
- * should still be in the buffers when the executor comes for them. literals: to look for bytes saves most.
+ * If more pages are left, their rows are not looked at: the query may want the first of them only. literals:
+ * to look for bytes saves most, and leaves few pages that the executor reads again.
  */
 static inline int64
 pbfidx_most_filtered_pages(double keys, bool literals, bool temporary)
 {
-	return (int64) Min(Max(literals ? 16384 : 256, 4 * keys), (temporary ? num_temp_buffers : NBuffers) / 4);
+	if (literals)
+		return (int64) Max(16384, 4 * keys);
+	return (int64) Min(Max(256, 4 * keys), pbfidx_pages_to_reread(temporary));
 }
 
 /* A column whose keys are looked for in rows. */
