@@ -223,7 +223,7 @@ ALTER TABLE plain ADD later text[] DEFAULT '{w1,later}', ADD doc jsonb DEFAULT '
 CREATE INDEX plain_later ON plain USING pbfidx (later, doc) WITH (pages_per_range = 1);
 INSERT INTO plain SELECT i, words(i), words(i), document(i) FROM generate_series(1701, 1800) i;
 CREATE INDEX plain_half ON plain USING pbfidx (t) WHERE id % 2 = 0;
-CREATE TABLE asked (tab text, cond text);
+CREATE TABLE asked (tab text, cond text, n int GENERATED ALWAYS AS IDENTITY);
 INSERT INTO asked SELECT tab, format('%s %s %L', col, op, x) FROM generate_series(1, 1800, 29) i, (VALUES ('plain', 't'), ('mixed', 't'), ('mixed', 'v'), ('plain', 'later')) c (tab, col), unnest('{@>,&&,=}'::text[]) op,
 	LATERAL (VALUES (ARRAY[word(i)]), (ARRAY[word(i), word(i % 40)]), (ARRAY[word(i), NULL]), ((words(i))[:20])) y (x) WHERE (i <= 700 OR tab = 'plain') AND x IS NOT NULL;
 INSERT INTO asked SELECT 'mixed', format('%s %s %L', col, op, x) FROM generate_series(1, 700, 31) i, unnest('{@>,&&,=}'::text[]) op,
@@ -237,8 +237,9 @@ INSERT INTO asked SELECT tab, format('doc %s %L%s', op, x, CASE WHEN op IN ('?|'
 INSERT INTO asked SELECT 'mixed', format('q @@ %L', x) FROM generate_series(1, 700, 23) i, unnest(ARRAY['w' || i, 'w' || i || ' & deep', 'w' || i || ' | x' || i + 1, 'deep <-> x' || i, '!w' || i, 'deep & !x' || i, 'x' || i || ':*',
 	'(w' || i || ' | x' || i + 1 || ') & (deep | nothing)', '(w' || i || ' & deep) | x' || i + 2, 'w' || i || ' | !deep', '(w1 | w2 | w3 | w4 | w5) | (x1 | x2 | x3 | x4 | x' || i || ')', '(!w1 & (x5 | x6)) | (x7 & x' || i || ')',
 	'(x' || i || ' | !deep) & x' || i]) x;
-SELECT a.*, f.* FROM asked a, find(tab, cond) f WHERE missing + extra > 0;
-SELECT tab, split_part(cond, ' ', 1) AS col, split_part(cond, ' ', 2) AS op, count(*), count(*) FILTER (WHERE used) AS used, sum(rows) AS rows FROM asked, find(tab, cond) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
+CREATE TABLE answered AS SELECT a.*, f.* FROM asked a, find(tab, cond) f;
+SELECT * FROM answered WHERE missing + extra > 0;
+SELECT tab, split_part(cond, ' ', 1) AS col, split_part(cond, ' ', 2) AS op, count(*), count(*) FILTER (WHERE used) AS used, sum(rows) AS rows FROM answered GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
 -- Which rows are out of line, and so returned unseen, is not the same everywhere.
 SELECT c AS cond, exact, lossy FROM unnest(ARRAY['t @> ''{w1234}''', 't && ''{w1234,w777}''', 't @> ''{w1234}'' AND id % 2 = 0', 'later @> ''{w1720}''', 'doc @> ''{"name": "w1733"}''', 'doc @> ''{"n": 5}''', 'doc ? ''w1702''']) c,
 	blocks(c, 'plain') x;
@@ -249,7 +250,7 @@ CREATE INDEX alike_all ON alike USING pbfidx (t, doc);
 SELECT c AS cond, x.* FROM unnest(ARRAY['t @> ''{w12}''', 't && ''{w12,w13}''', 'doc @> ''{"k": "w12"}''']) c, blocks(c, 'alike') x;
 -- The setting pbf.simd changes how bytes are looked for, not what is found.
 SET pbf.simd = scalar;
-SELECT sum(rows) AS rows, sum(missing + extra) AS wrong FROM asked, find(tab, cond);
+SELECT count(*) > 300 AS enough, sum(missing + extra) AS wrong FROM asked, find(tab, cond) WHERE n % 5 = 0;
 RESET pbf.simd;
 
 -- Temporary tables, partitions; serializable transactions, to which the server shows whole pages.
