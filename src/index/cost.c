@@ -110,24 +110,33 @@ search_for_query(const PbfidxQuery *q, double fpr)
 	return s;
 }
 
+/* The constant that a column is compared with; NULL: it is not known yet. */
+static Const *
+constant_operand(PlannerInfo *root, OpExpr *op)
+{
+	Node *operand = estimate_expression_value(root, get_rightop((Expr *) op));
+
+	if (IsA(operand, RelabelType))
+		operand = (Node *) ((RelabelType *) operand)->arg;
+	return IsA(operand, Const) ? (Const *) operand : NULL;
+}
+
 /* A condition on a multi-key column. The query is made as the scan will make it. */
 static Search
 search_multikey(PlannerInfo *root, const Shape *shape, const IndexOptInfo *info, int column, OpExpr *op,
                 double fpr)
 {
-	Node *operand = estimate_expression_value(root, get_rightop((Expr *) op));
+	Const *operand = constant_operand(root, op);
 	PbfidxQueryClass class;
 	PbfidxQuery *q;
 
-	if (IsA(operand, RelabelType))
-		operand = (Node *) ((RelabelType *) operand)->arg;
-	if (!IsA(operand, Const))
+	if (operand == NULL)
 		return (Search){.keys = UNKNOWN_QUERY_KEYS, .rate = fpr, .choices = 1};
-	if (((Const *) operand)->constisnull)
+	if (operand->constisnull)
 		return (Search){.keys = 1, .choices = 1};
 	pbfidx_init_query_class(&class, shape->index, column, CurrentMemoryContext);
 	q = pbfidx_make_query(&class, (StrategyNumber) get_op_opfamily_strategy(op->opno, info->opfamily[column]),
-	                      ((Const *) operand)->constvalue);
+	                      operand->constvalue);
 	return q == NULL ? (Search){.keys = 1, .choices = 1} : search_for_query(q, fpr);
 }
 
@@ -165,16 +174,14 @@ narrower(PbfidxWidths a, PbfidxWidths b)
 static bool
 has_literals(PlannerInfo *root, OpExpr *op)
 {
-	Node *operand = estimate_expression_value(root, get_rightop((Expr *) op));
+	Const *operand = constant_operand(root, op);
 	ScanKeyData key = {.sk_collation = op->inputcollid};
 	PbfidxClause clause;
 
 	key.sk_func.fn_oid = get_opcode(op->opno);
-	if (IsA(operand, RelabelType))
-		operand = (Node *) ((RelabelType *) operand)->arg;
-	if (!IsA(operand, Const) || ((Const *) operand)->constisnull)
+	if (operand == NULL || operand->constisnull)
 		return pbfidx_may_have_literals(key.sk_func.fn_oid);
-	key.sk_argument = ((Const *) operand)->constvalue;
+	key.sk_argument = operand->constvalue;
 	return pbfidx_literals(&key, &clause, 1) > 0;
 }
 

@@ -137,20 +137,19 @@ static void
 choose_clauses(PbfidxRows *rows)
 {
 	MemoryContext old = MemoryContextSwitchTo(rows->conditions->mcxt);
+	PbfidxClause found[lengthof(rows->clauses)];
 
 	for (int i = 0; i < rows->scan->numberOfKeys; i++)
 	{
 		const ScanKeyData *key = &rows->scan->keyData[i];
 		AttrNumber attribute = rows->index->rd_index->indkey.values[key->sk_attno - 1];
-		int end = rows->nclauses;
+		int n = attribute > 0 ? pbfidx_literals(key, found, (int) lengthof(found) - rows->nclauses) : 0;
 
-		if (attribute > 0)
-			end += pbfidx_literals(key, rows->clauses + end, (int) lengthof(rows->clauses) - end);
-		for (; rows->nclauses < end; rows->nclauses++)
-		{
-			rows->clause_attribute[rows->nclauses] = attribute;
-			rows->clause_offset[rows->nclauses] = fixed_offset(RelationGetDescr(rows->heap), attribute);
-		}
+		for (int j = 0; j < n; j++)
+			rows->clauses[rows->nclauses++] =
+			    (PbfidxRowClause){.clause = found[j],
+			                      .attribute = attribute,
+			                      .offset = fixed_offset(RelationGetDescr(rows->heap), attribute)};
 	}
 	MemoryContextSwitchTo(old);
 }
@@ -160,7 +159,7 @@ has_clause(const PbfidxRows *rows, int column)
 {
 	for (int i = 0; i < rows->nclauses; i++)
 	{
-		if (rows->clause_attribute[i] == rows->index->rd_index->indkey.values[column])
+		if (rows->clauses[i].attribute == rows->index->rd_index->indkey.values[column])
 			return true;
 	}
 	return false;
@@ -264,20 +263,18 @@ get_value(const PbfidxRows *rows, HeapTuple tuple, AttrNumber attribute, Datum *
 
 /* Whether a row's value has one of the literals of a clause. */
 static bool
-may_meet(const PbfidxRows *rows, int clause, HeapTuple tuple)
+may_meet(const PbfidxRows *rows, const PbfidxRowClause *c, HeapTuple tuple)
 {
-	AttrNumber attribute = rows->clause_attribute[clause];
 	bool isnull;
 	Datum value;
 	const struct varlena *v;
 
-	if (!get_value(rows, tuple, attribute, &value, &isnull))
+	if (!get_value(rows, tuple, c->attribute, &value, &isnull))
 		return true;
 	if (isnull)
 		return false;
 	v = PG_DETOAST_DATUM_PACKED(value);
-	return pbfidx_find_literal(&rows->clauses[clause], VARDATA_ANY(v),
-	                           VARDATA_ANY(v) + VARSIZE_ANY_EXHDR(v)) != NULL;
+	return pbfidx_find_literal(&c->clause, VARDATA_ANY(v), VARDATA_ANY(v) + VARSIZE_ANY_EXHDR(v)) != NULL;
 }
 
 /* Whether the conditions of one column leave the row. */
@@ -304,7 +301,7 @@ may_match(PbfidxRows *rows, HeapTuple tuple)
 {
 	for (int i = 0; i < rows->nclauses; i++)
 	{
-		if (!may_meet(rows, i, tuple))
+		if (!may_meet(rows, &rows->clauses[i], tuple))
 			return false;
 	}
 	for (int i = 0; i < rows->ntested; i++)
@@ -343,39 +340,38 @@ prefetch_page(const char *page)
 
 /*
  * Most pages do not have what a condition of few rows wants: one search tells. Else what is from the first to
- * the last place where it is, at the end of the page if there are many. Rows that are added meanwhile nobody
- * asks for.
+ * the last place where it is, at the end of the page if there are many.
  */
 static void
-search_page(PbfidxRows *rows, int clause, Page page)
+search_page(PbfidxRowClause *c, Page page)
 {
 	const char *at = page + Min(((PageHeader) page)->pd_upper, BLCKSZ), *end = page + BLCKSZ;
 
-	rows->first[clause] = BLCKSZ;
-	rows->last[clause] = -1;
+	c->first = BLCKSZ;
+	c->last = -1;
 	for (int i = 0; i < FEW_PLACES && at != NULL; i++)
 	{
-		at = pbfidx_find_literal(&rows->clauses[clause], at, end);
+		at = pbfidx_find_literal(&c->clause, at, end);
 		if (at == NULL)
 			return;
-		rows->first[clause] = Min(rows->first[clause], at - page);
-		rows->last[clause] = at - page;
+		c->first = Min(c->first, at - page);
+		c->last = at - page;
 		at++;
 	}
-	rows->last[clause] = BLCKSZ;
+	c->last = BLCKSZ;
 }
 
 /* Whether the value of a clause is surely within the version as it is. Nothing is said of one that the
  * snapshot does not see, whatever its columns are. */
 static bool
-is_plain(const PbfidxRows *rows, int clause, HeapTuple tuple)
+is_plain(const PbfidxRowClause *c, HeapTuple tuple)
 {
 	HeapTupleHeader t = tuple->t_data;
-	int at = t->t_hoff + rows->clause_offset[clause];
+	int at = t->t_hoff + c->offset;
 	const char *value = (const char *) t + at;
 
-	if (rows->clause_offset[clause] < 0 || t->t_infomask & HEAP_HASNULL ||
-	    HeapTupleHeaderGetNatts(t) < rows->clause_attribute[clause] || at >= (int) tuple->t_len)
+	if (c->offset < 0 || t->t_infomask & HEAP_HASNULL || HeapTupleHeaderGetNatts(t) < c->attribute ||
+	    at >= (int) tuple->t_len)
 		return false;
 	return VARATT_IS_4B_U(value) || (VARATT_IS_1B(value) && !VARATT_IS_1B_E(value));
 }
@@ -386,7 +382,9 @@ may_have_bytes(const PbfidxRows *rows, HeapTuple tuple, int at)
 {
 	for (int i = 0; i < rows->nclauses; i++)
 	{
-		if ((at > rows->last[i] || at + (int) tuple->t_len <= rows->first[i]) && is_plain(rows, i, tuple))
+		const PbfidxRowClause *c = &rows->clauses[i];
+
+		if ((at > c->last || at + (int) tuple->t_len <= c->first) && is_plain(c, tuple))
 			return false;
 	}
 	return true;
@@ -405,7 +403,7 @@ find_visible(PbfidxRows *rows, Buffer buffer, OffsetNumber *found)
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	pbf_test_for_old_snapshot(rows->scan->xs_snapshot, rows->heap, page);
 	for (int i = 0; i < rows->nclauses; i++)
-		search_page(rows, i, page);
+		search_page(&rows->clauses[i], page);
 	last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
 	{

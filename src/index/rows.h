@@ -54,6 +54,16 @@ typedef struct PbfidxRowColumn
 	int end;
 } PbfidxRowColumn;
 
+/* What rows have to contain. */
+typedef struct PbfidxRowClause
+{
+	PbfidxClause clause;
+	AttrNumber attribute;
+	int offset; /* where its value begins in a row, in bytes; -1: not always at one place */
+	int first;  /* from where on one of its literals is on the page that is looked at, in bytes, */
+	int last;   /* and the last such place; -1: nowhere */
+} PbfidxRowClause;
+
 /* Kept from scan to scan. */
 typedef struct PbfidxRows
 {
@@ -70,11 +80,7 @@ typedef struct PbfidxRows
 	TIDBitmap *tbm;
 	int tested[INDEX_MAX_KEYS]; /* columns */
 	int ntested;
-	PbfidxClause clauses[4]; /* about what rows have to contain, */
-	AttrNumber clause_attribute[4];
-	int clause_offset[4]; /* where its value begins, in bytes; -1: not always at one place */
-	int first[4];         /* and where that is on the page that is looked at, in bytes; */
-	int last[4];          /* -1: nowhere */
+	PbfidxRowClause clauses[4];
 	int nclauses;
 	bool looking;       /* false: pages are returned as they are */
 	BlockNumber *pages; /* to be looked at, */

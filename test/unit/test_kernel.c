@@ -446,8 +446,9 @@ check_find(const PbfKernel *k, char *bytes, size_t n, uint64_t seed)
 		needle = pbf_needle(copy, length);
 		CHECK(needle.rarest < length && needle.second < length);
 		CHECK((needle.rarest == needle.second) == (length == 1));
-		CHECK(k->find(&needle, bytes, n) == search(&needle, bytes, n));
-		CHECK(k->find(&needle, bytes, length - 1) == NULL);
+		CHECK_FOR(k->find(&needle, bytes, n) == search(&needle, bytes, n), "%s, %zu in %zu", k->name, length,
+		          n);
+		CHECK_FOR(k->find(&needle, bytes, length - 1) == NULL, "%s, %zu", k->name, length);
 	}
 }
 
