@@ -177,12 +177,13 @@ has_literals(PlannerInfo *root, OpExpr *op)
 	Const *operand = constant_operand(root, op);
 	ScanKeyData key = {.sk_collation = op->inputcollid};
 	PbfidxClause clause;
+	bool exact;
 
 	key.sk_func.fn_oid = get_opcode(op->opno);
 	if (operand == NULL || operand->constisnull)
 		return pbfidx_may_have_literals(key.sk_func.fn_oid);
 	key.sk_argument = operand->constvalue;
-	return pbfidx_literals(&key, &clause, 1) > 0;
+	return pbfidx_literals(&key, &clause, 1, &exact) > 0;
 }
 
 /* What can be tested in rows of a condition that has keys. */

@@ -184,8 +184,8 @@ is_group_sound(const PbfidxGroup *g)
 		return g->false_positive_rate >= PBFIDX_MIN_FPR && g->false_positive_rate <= PBFIDX_MAX_FPR &&
 		       g->parts == PBFIDX_SCALAR_PARTS;
 	return g->bits_per_key >= PBFIDX_MIN_BITS && g->bits_per_key <= PBFIDX_MAX_BITS && g->areas.most == 1 &&
-	       g->false_positive_rate > 0 && g->false_positive_rate < 1 &&
-	       (g->parts == 8 || g->parts == 4 || g->parts == 2);
+	       g->false_positive_rate > 0 && g->false_positive_rate < 1 && g->parts >= 2 &&
+	       g->parts <= PBFIDX_MAX_PARTS && g->parts % 2 == 0;
 }
 
 static bool

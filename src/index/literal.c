@@ -9,6 +9,7 @@
 #include "access/tupmacs.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "tsearch/ts_type.h"
 #include "utils/array.h"
@@ -53,20 +54,31 @@ copy_part(const char *at, const char *end, char *part, int *n)
 	return at;
 }
 
-/* The longest part of a pattern without wildcards. */
+/* Whether some bytes that are characters are these characters wherever they are in a text. */
+static bool
+are_characters_bytes(void)
+{
+	return pg_database_encoding_max_length() == 1 || GetDatabaseEncoding() == PG_UTF8;
+}
+
+/* The longest part of a pattern without wildcards. It decides alone if there is nothing else but any text
+ * before and behind it. */
 static int
-pattern_literals(const text *pattern, PbfidxClause *clause)
+pattern_literals(const text *pattern, PbfidxClause *clause, bool *exact)
 {
 	const char *at = VARDATA_ANY(pattern), *end = at + VARSIZE_ANY_EXHDR(pattern);
 	char *longest = palloc(end - at + 1), *part = palloc(end - at + 1);
-	int n, most = 0;
+	int n, most = 0, parts = 0;
 
+	*exact = are_characters_bytes() && at < end && *at == '%';
 	while (at < end)
 	{
 		at = copy_part(at, end, part, &n);
 		if (n > most)
 			memcpy(longest, part, n);
 		most = Max(most, n);
+		parts += n > 0;
+		*exact = *exact && parts <= 1 && at < end && *at == '%';
 		at += at < end; /* the wildcard */
 	}
 	return add_alternative(clause, longest, most);
@@ -120,9 +132,9 @@ add_element(PbfidxClause *clause, Datum element, int16 length, bool byval)
 }
 
 /* all: every element has to be there, else one. Nothing contains or overlaps a NULL; arrays are equal if
- * NULLs are at the same places. */
+ * NULLs are at the same places. *exact: if what is asked for is to contain them all, or one. */
 static int
-array_literals(ArrayType *array, Oid collation, bool all, PbfidxClause *clauses, int room)
+array_literals(ArrayType *array, Oid collation, bool all, PbfidxClause *clauses, int room, bool *exact)
 {
 	Oid type = ARR_ELEMTYPE(array);
 	int16 length;
@@ -140,25 +152,28 @@ array_literals(ArrayType *array, Oid collation, bool all, PbfidxClause *clauses,
 	{
 		if (nulls[i])
 			continue;
-		clauses[used].elements = length == -1;
+		clauses[used].element = length;
+		clauses[used].align = align;
 		if (add_element(&clauses[used], elements[i], length, byval))
 			used += all;
 		else if (!all)
 			return 0;
 	}
+	*exact = !all || used == n;
 	return all ? used : clauses[0].n > 0;
 }
 
 /* ---- jsonb ---- */
 
-/* Keys of documents, which have no header of their own. */
+/* Keys of documents, which are no elements. */
 static int
 keys_literals(ArrayType *keys, bool all, PbfidxClause *clauses, int room)
 {
-	int n = array_literals(keys, C_COLLATION_OID, all, clauses, room);
+	bool exact;
+	int n = array_literals(keys, C_COLLATION_OID, all, clauses, room, &exact);
 
 	for (int i = 0; i < n; i++)
-		clauses[i].elements = false;
+		clauses[i].element = 0;
 	return n;
 }
 
@@ -255,22 +270,27 @@ pbfidx_may_have_literals(Oid function)
 }
 
 static int
-literals_of(const ScanKeyData *key, PbfidxClause *clauses, int room)
+literals_of(const ScanKeyData *key, PbfidxClause *clauses, int room, bool *exact)
 {
 	Datum argument = key->sk_argument;
+	bool unused;
 
 	switch (key->sk_func.fn_oid)
 	{
 		case F_TEXTEQ:
 			return compares_bytes(key->sk_collation) ? word_literals(DatumGetTextPP(argument), clauses) : 0;
 		case F_TEXTLIKE:
-			return compares_bytes(key->sk_collation) ? pattern_literals(DatumGetTextPP(argument), clauses)
-			                                         : 0;
+			return compares_bytes(key->sk_collation)
+			           ? pattern_literals(DatumGetTextPP(argument), clauses, exact)
+			           : 0;
 		case F_ARRAYCONTAINS:
+			return array_literals(DatumGetArrayTypeP(argument), key->sk_collation, true, clauses, room,
+			                      exact);
 		case F_ARRAY_EQ:
-			return array_literals(DatumGetArrayTypeP(argument), key->sk_collation, true, clauses, room);
+			return array_literals(DatumGetArrayTypeP(argument), key->sk_collation, true, clauses, room,
+			                      &unused);
 		case F_ARRAYOVERLAP:
-			return array_literals(DatumGetArrayTypeP(argument), key->sk_collation, false, clauses, 1);
+			return array_literals(DatumGetArrayTypeP(argument), key->sk_collation, false, clauses, 1, exact);
 		case F_JSONB_CONTAINS:
 			return document_literals(DatumGetJsonbP(argument), clauses, room);
 		case F_JSONB_EXISTS:
@@ -287,55 +307,120 @@ literals_of(const ScanKeyData *key, PbfidxClause *clauses, int room)
 }
 
 int
-pbfidx_literals(const ScanKeyData *key, PbfidxClause *clauses, int room)
+pbfidx_literals(const ScanKeyData *key, PbfidxClause *clauses, int room, bool *exact)
 {
+	*exact = false;
 	if (room == 0 || key->sk_flags & (SK_ISNULL | SK_SEARCHARRAY | SK_SEARCHNULL | SK_SEARCHNOTNULL))
 		return 0;
 	memset(clauses, 0, room * sizeof(*clauses));
-	return literals_of(key, clauses, room);
+	return literals_of(key, clauses, room, exact);
 }
 
 /* ---- search ---- */
 
-/* Whether an element of an array at `at` is as long as the literal: its header, after `start`, is before it.
- * The server makes long headers only, but reads both. */
+/* Whether an element of an array at `at` is as long as the literal: its header is before it, at or after
+ * `bytes`. The server makes long headers only, but reads both. */
 static bool
-is_element(const PbfNeedle *literal, const char *at, const char *start)
+has_header(const PbfNeedle *literal, const char *bytes, const char *at)
 {
 	varattrib_4b header;
 	varattrib_1b short_header;
 
 	SET_VARSIZE(&header, literal->n + VARHDRSZ);
-	if (at - start >= VARHDRSZ && memcmp(at - VARHDRSZ, &header, VARHDRSZ) == 0)
+	if (at - bytes >= VARHDRSZ && memcmp(at - VARHDRSZ, &header, VARHDRSZ) == 0)
 		return true;
 	SET_VARSIZE_SHORT(&short_header, literal->n + VARHDRSZ_SHORT);
-	return at > start && literal->n + VARHDRSZ_SHORT <= VARATT_SHORT_MAX &&
+	return at > bytes && literal->n + VARHDRSZ_SHORT <= VARATT_SHORT_MAX &&
 	       memcmp(at - VARHDRSZ_SHORT, &short_header, VARHDRSZ_SHORT) == 0;
 }
 
-static const char *
-find_element(const PbfNeedle *literal, const char *bytes, const char *end)
+const char *
+pbfidx_find_literal(const PbfidxClause *clause, int i, const char *bytes, const char *from, const char *end)
 {
-	for (const char *at = bytes; (at = pbf_kernel->find(literal, at, end - at)) != NULL; at++)
+	const PbfNeedle *literal = &clause->any[i];
+
+	while ((from = pbf_kernel->find(literal, from, end - from)) != NULL)
 	{
-		if (is_element(literal, at, bytes))
-			return at;
+		if (clause->element != -1 || has_header(literal, bytes, from))
+			break;
+		from++;
 	}
-	return NULL;
+	return from;
 }
 
-const char *
-pbfidx_find_literal(const PbfidxClause *clause, const char *bytes, const char *end)
+/*
+ * Arrays have the layout that utils/array.h describes. A value with a short header is not aligned: what is
+ * longer than a byte has to be copied. `bytes` is where the array would be behind a long header; offsets are
+ * from the long header on.
+ */
+
+/* Where the elements begin. */
+static int
+elements_offset(const char *bytes)
 {
-	const char *first = NULL;
+	int32 dimensions, offset;
+
+	memcpy(&dimensions, bytes + offsetof(ArrayType, ndim) - VARHDRSZ, sizeof(int32));
+	memcpy(&offset, bytes + offsetof(ArrayType, dataoffset) - VARHDRSZ, sizeof(int32));
+	return offset > 0 ? offset : (int) ARR_OVERHEAD_NONULLS(dimensions);
+}
+
+/* How long the element of variable length at `at` is, and its header. */
+static int
+element_size(const char *at, int *header_size)
+{
+	varattrib_4b header;
+
+	if (VARATT_IS_1B(at))
+	{
+		*header_size = VARHDRSZ_SHORT;
+		return VARSIZE_1B(at);
+	}
+	*header_size = VARHDRSZ;
+	memcpy(&header, at, VARHDRSZ);
+	return Max(VARSIZE_4B(&header), VARHDRSZ);
+}
+
+/* Whether `offset` is where the bytes of an element begin. */
+static bool
+begins_element(const PbfidxClause *clause, const char *bytes, int offset)
+{
+	int at = elements_offset(bytes), header = 0;
+
+	if (clause->element > 0)
+		return offset >= at && (offset - at) % att_align_nominal(clause->element, clause->align) == 0;
+	while (at < offset)
+	{
+		int size = element_size(bytes + at - VARHDRSZ, &header);
+
+		if (at + header == offset)
+			return true;
+		at = att_align_nominal(at + size, clause->align);
+	}
+	return false;
+}
+
+static bool
+has_element(const PbfidxClause *clause, int i, const char *bytes, const char *end)
+{
+	for (const char *at = bytes; (at = pbfidx_find_literal(clause, i, bytes, at, end)) != NULL; at++)
+	{
+		if (begins_element(clause, bytes, (int) (at - bytes) + VARHDRSZ))
+			return true;
+	}
+	return false;
+}
+
+bool
+pbfidx_has_literal(const PbfidxClause *clause, const struct varlena *value)
+{
+	const char *bytes = VARDATA_ANY(value), *end = bytes + VARSIZE_ANY_EXHDR(value);
 
 	for (int i = 0; i < clause->n; i++)
 	{
-		const char *at = clause->elements ? find_element(&clause->any[i], bytes, end)
-		                                  : pbf_kernel->find(&clause->any[i], bytes, end - bytes);
-
-		if (at != NULL && (first == NULL || at < first))
-			first = at;
+		if (clause->element != 0 ? has_element(clause, i, bytes, end)
+		                         : pbfidx_find_literal(clause, i, bytes, bytes, end) != NULL)
+			return true;
 	}
-	return first;
+	return false;
 }

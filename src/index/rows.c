@@ -132,19 +132,27 @@ fixed_offset(TupleDesc desc, AttrNumber attribute)
 	return -1;
 }
 
-/* The bytes that rows have to contain. They live as long as the conditions. */
+/*
+ * The bytes that rows have to contain. They live as long as the conditions. Of a partial index, the server
+ * may compare rows with the condition of the index only if it compares them with all.
+ */
 static void
 choose_clauses(PbfidxRows *rows)
 {
 	MemoryContext old = MemoryContextSwitchTo(rows->conditions->mcxt);
 	PbfidxClause found[lengthof(rows->clauses)];
 
+	rows->exact = RelationGetIndexPredicate(rows->index) == NIL;
 	for (int i = 0; i < rows->scan->numberOfKeys; i++)
 	{
 		const ScanKeyData *key = &rows->scan->keyData[i];
 		AttrNumber attribute = rows->index->rd_index->indkey.values[key->sk_attno - 1];
-		int n = attribute > 0 ? pbfidx_literals(key, found, (int) lengthof(found) - rows->nclauses) : 0;
+		bool exact = false;
+		int n = 0;
 
+		if (attribute > 0)
+			n = pbfidx_literals(key, found, (int) lengthof(found) - rows->nclauses, &exact);
+		rows->exact = rows->exact && n > 0 && exact;
 		for (int j = 0; j < n; j++)
 			rows->clauses[rows->nclauses++] =
 			    (PbfidxRowClause){.clause = found[j],
@@ -261,20 +269,19 @@ get_value(const PbfidxRows *rows, HeapTuple tuple, AttrNumber attribute, Datum *
 	       !VARATT_IS_EXTERNAL(DatumGetPointer(*value));
 }
 
-/* Whether a row's value has one of the literals of a clause. */
+/* Whether a row's value has one of the literals of a clause. *known turns false if that is not known. */
 static bool
-may_meet(const PbfidxRows *rows, const PbfidxRowClause *c, HeapTuple tuple)
+may_meet(const PbfidxRows *rows, const PbfidxRowClause *c, HeapTuple tuple, bool *known)
 {
 	bool isnull;
 	Datum value;
-	const struct varlena *v;
 
 	if (!get_value(rows, tuple, c->attribute, &value, &isnull))
+	{
+		*known = false;
 		return true;
-	if (isnull)
-		return false;
-	v = PG_DETOAST_DATUM_PACKED(value);
-	return pbfidx_find_literal(&c->clause, VARDATA_ANY(v), VARDATA_ANY(v) + VARSIZE_ANY_EXHDR(v)) != NULL;
+	}
+	return !isnull && pbfidx_has_literal(&c->clause, PG_DETOAST_DATUM_PACKED(value));
 }
 
 /* Whether the conditions of one column leave the row. */
@@ -297,11 +304,11 @@ may_column_match(PbfidxRows *rows, PbfidxRowColumn *column, HeapTuple tuple)
 }
 
 static bool
-may_match(PbfidxRows *rows, HeapTuple tuple)
+may_match(PbfidxRows *rows, HeapTuple tuple, bool *known)
 {
 	for (int i = 0; i < rows->nclauses; i++)
 	{
-		if (!may_meet(rows, &rows->clauses[i], tuple))
+		if (!may_meet(rows, &rows->clauses[i], tuple, known))
 			return false;
 	}
 	for (int i = 0; i < rows->ntested; i++)
@@ -343,22 +350,29 @@ prefetch_page(const char *page)
  * the last place where it is, at the end of the page if there are many.
  */
 static void
-search_page(PbfidxRowClause *c, Page page)
+search_page_for(PbfidxRowClause *c, int literal, Page page)
 {
-	const char *at = page + Min(((PageHeader) page)->pd_upper, BLCKSZ), *end = page + BLCKSZ;
+	const char *start = page + Min(((PageHeader) page)->pd_upper, BLCKSZ), *end = page + BLCKSZ;
+	const char *at = start;
 
-	c->first = BLCKSZ;
-	c->last = -1;
-	for (int i = 0; i < FEW_PLACES && at != NULL; i++)
+	for (int i = 0; i < FEW_PLACES; i++, at++)
 	{
-		at = pbfidx_find_literal(&c->clause, at, end);
+		at = pbfidx_find_literal(&c->clause, literal, start, at, end);
 		if (at == NULL)
 			return;
-		c->first = Min(c->first, at - page);
-		c->last = at - page;
-		at++;
+		c->first = Min(c->first, (int) (at - page));
+		c->last = Max(c->last, (int) (at - page));
 	}
 	c->last = BLCKSZ;
+}
+
+static void
+search_page(PbfidxRowClause *c, Page page)
+{
+	c->first = BLCKSZ;
+	c->last = -1;
+	for (int i = 0; i < c->clause.n; i++)
+		search_page_for(c, i, page);
 }
 
 /* Whether the value of a clause is surely within the version as it is. Nothing is said of one that the
@@ -418,10 +432,10 @@ find_visible(PbfidxRows *rows, Buffer buffer, OffsetNumber *found)
 	return n;
 }
 
-/* Those of n visible versions that may match, in the place of all; returns how many. The pin keeps them where
- * they are. */
+/* Those of n visible versions that may match, in the place of all; returns how many. *known: as may_meet. The
+ * pin keeps them where they are. */
 static int
-keep_matches(PbfidxRows *rows, Buffer buffer, OffsetNumber *versions, int n)
+keep_matches(PbfidxRows *rows, Buffer buffer, OffsetNumber *versions, int n, bool *known)
 {
 	MemoryContext old = MemoryContextSwitchTo(rows->temp);
 	Page page = BufferGetPage(buffer);
@@ -432,7 +446,7 @@ keep_matches(PbfidxRows *rows, Buffer buffer, OffsetNumber *versions, int n)
 	for (int i = 0; i < n; i++)
 	{
 		get_tuple(rows, page, block, versions[i], &tuple);
-		if (may_match(rows, &tuple))
+		if (may_match(rows, &tuple, known))
 			versions[kept++] = versions[i];
 	}
 	MemoryContextSwitchTo(old);
@@ -485,14 +499,14 @@ add_rows_of_page(PbfidxRows *rows, BlockNumber block, Buffer seen)
 	OffsetNumber found[MaxHeapTuplesPerPage];
 	ItemPointerData tids[MaxHeapTuplesPerPage];
 	Buffer buffer = pbfidx_read_seen(rows->heap, block, seen);
-	bool rooted;
+	bool exact = rows->exact, rooted;
 	int n;
 
 	if (rows->nclauses == 0)
 		prefetch_page(BufferGetPage(buffer));
 	n = find_visible(rows, buffer, found);
 	if (n > 0)
-		n = keep_matches(rows, buffer, found, n);
+		n = keep_matches(rows, buffer, found, n, &exact);
 	rooted = to_roots(buffer, found, n);
 	ReleaseBuffer(buffer);
 	if (!rooted)
@@ -503,7 +517,7 @@ add_rows_of_page(PbfidxRows *rows, BlockNumber block, Buffer seen)
 	for (int i = 0; i < n; i++)
 		ItemPointerSet(&tids[i], block, found[i]);
 	if (n > 0)
-		tbm_add_tuples(rows->tbm, tids, n, true);
+		tbm_add_tuples(rows->tbm, tids, n, !exact);
 	rows->returned += n;
 }
 

@@ -82,6 +82,7 @@ typedef struct PbfidxRows
 	int ntested;
 	PbfidxRowClause clauses[4];
 	int nclauses;
+	bool exact;         /* values that meet the clauses match: the server need not compare them */
 	bool looking;       /* false: pages are returned as they are */
 	BlockNumber *pages; /* to be looked at, */
 	Buffer *seen;       /* and where each was when that was asked last, */

@@ -15,11 +15,6 @@
 #include "index/slab.h"
 
 #define SATURATED_FPR 0.5
-/* For a rate of about a tenth: more of them help keys that few leaf slabs have, and leave fewer to the leaf
- * slabs, which count for keys that many have. And at most so much of all pages, where hardly any key is
- * shared. */
-#define MULTIKEY_UPPER_BITS 5.0
-#define MULTIKEY_UPPER_SHARE 0.5
 
 static double
 rate_of(const PbfidxGroup *g, double keys, double blocks)
@@ -49,19 +44,21 @@ pbfidx_scalar_group(double fpr)
 	return (PbfidxGroup){.false_positive_rate = fpr, .parts = PBFIDX_SCALAR_PARTS};
 }
 
-#define TYPICAL_BLOCKS 32 /* of a leaf slab of a multi-key column */
+#define TYPICAL_BLOCKS 32       /* of a leaf slab of a multi-key column */
+#define TYPICAL_LEAF_SHARE 0.85 /* of the bits; the rest is the upper's */
 
 /* The fewer bits a key has, the fewer of them should be set: as many parts as give the lowest rate. */
 PbfidxGroup
 pbfidx_multikey_group(double bits_per_key)
 {
 	PbfidxGroup best = {.false_positive_rate = 1};
+	double block_keys = PBFIDX_ROWS / (bits_per_key * TYPICAL_LEAF_SHARE);
 
-	for (uint32 parts = 2; parts <= PBFIDX_MAX_PARTS; parts *= 2)
+	for (uint32 parts = 2; parts <= PBFIDX_MAX_PARTS; parts += 2)
 	{
 		PbfidxGroup g = {.bits_per_key = (float4) bits_per_key, .parts = parts};
 
-		g.false_positive_rate = rate_of(&g, TYPICAL_BLOCKS * PBFIDX_ROWS / bits_per_key, TYPICAL_BLOCKS);
+		g.false_positive_rate = rate_of(&g, TYPICAL_BLOCKS * block_keys, TYPICAL_BLOCKS);
 		if (g.false_positive_rate < best.false_positive_rate)
 			best = g;
 	}
@@ -88,6 +85,24 @@ double
 pbfidx_leaf_fpr(const PbfidxGroup *g, double range_keys, double blocks)
 {
 	return rate_of(g, Max(range_keys, 1), blocks);
+}
+
+/* Pages of a leaf slab of that rate, between whole numbers. */
+static double
+pages_of_rate(const PbfidxGroup *g, double range_keys, double fpr)
+{
+	double low = 1, high = PBFIDX_LEAF_MAX_BLOCKS;
+
+	while (high - low > 0.01)
+	{
+		double middle = (low + high) / 2;
+
+		if (rate_of(g, range_keys, middle) > fpr)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 static double
@@ -144,7 +159,19 @@ plan_by_rate(const PbfidxGroup *g, double range_keys, double column_keys, uint32
 	return plan_alone(g, range_keys);
 }
 
-/* To the nearest number, but not much below: a key would have far fewer bits than asked for. */
+/* What a look-up of one key of a multi-key column costs, in pages of the heap searched in vain for each leaf
+ * slab: `share` of the slabs have the key. */
+#define PROBE_COST 0.25
+
+static double
+cost_of_key(double share, double upper_fpr, double leaf_fpr)
+{
+	return (share + (1 - share) * upper_fpr) * (PBFIDX_COLUMNS * leaf_fpr + PROBE_COST);
+}
+
+#define LEAST_UPPER_BITS 3.0 /* where leaf slabs of one page take all, or more */
+
+/* Pages of a leaf slab that has the bits to itself: to the nearest number, but not much below. */
 static double
 whole_pages(double pages)
 {
@@ -153,20 +180,48 @@ whole_pages(double pages)
 	return nearest < 0.9 * pages ? ceil(pages) : nearest;
 }
 
+/* Pages of a leaf slab by the bits, if it had all of them. */
+static double
+pages_by_bits(const PbfidxGroup *g, double range_keys)
+{
+	return range_keys * g->bits_per_key / PBFIDX_ROWS;
+}
+
+/* What leaf slabs of so many pages leave for the upper. */
+static double
+upper_by_bits(const PbfidxGroup *g, double range_keys, double column_keys, uint32 width, double leaf_pages)
+{
+	double left = (pages_by_bits(g, range_keys) - leaf_pages) * PBFIDX_COLUMNS * width;
+	double least = leaf_pages > 1 ? 0 : column_keys * LEAST_UPPER_BITS / PBFIDX_ROWS;
+
+	return Min(rint(Max(left, least)), PBFIDX_UPPER_MAX_BLOCKS);
+}
+
 /*
- * The pages are given by the bits; both levels share them. The upper comes first, as it has few keys where
- * rows share them, and saves nearly all probes and false ranges of a key that the leaf slab lacks.
+ * The pages are given by the bits; both levels share them. An upper saves probes and false ranges of a key
+ * that few leaf slabs have, and takes pages from the leaf slabs, which count for keys that many have: the
+ * best for one that no slab has and one that a third has, together.
  */
 static PbfidxPlan
 plan_by_bits(const PbfidxGroup *g, double range_keys, double column_keys, uint32 width)
 {
-	double pages = range_keys * g->bits_per_key / PBFIDX_ROWS * PBFIDX_COLUMNS * Max(width, 1);
-	double upper = width > 0 ? ceil(column_keys * MULTIKEY_UPPER_BITS / PBFIDX_ROWS) : 0;
-	double leaf;
+	double pages = pages_by_bits(g, range_keys);
+	double most = Max(1, Min(width > 0 ? rint(pages) : whole_pages(pages), PBFIDX_LEAF_MAX_BLOCKS));
+	PbfidxPlan best = {(uint32) most, 0};
+	double least = INFINITY;
 
-	upper = Min(upper, Min(ceil(pages * MULTIKEY_UPPER_SHARE), PBFIDX_UPPER_MAX_BLOCKS));
-	leaf = whole_pages((pages - upper) / PBFIDX_COLUMNS / Max(width, 1));
-	return (PbfidxPlan){(uint32) Min(Max(1, leaf), PBFIDX_LEAF_MAX_BLOCKS), (uint32) upper};
+	for (double leaf = most; width > 0 && leaf > most / 2; leaf -= ceil(most / 64))
+	{
+		double upper = upper_by_bits(g, range_keys, column_keys, width, leaf);
+		double upper_fpr = upper > 0 ? rate_of(g, column_keys, upper) : 1;
+		double leaf_fpr = rate_of(g, range_keys, leaf);
+		double cost = cost_of_key(0, upper_fpr, leaf_fpr) + cost_of_key(1.0 / 3, upper_fpr, leaf_fpr);
+
+		if (cost < least)
+			best = (PbfidxPlan){(uint32) leaf, (uint32) upper};
+		least = Min(least, cost);
+	}
+	return best;
 }
 
 PbfidxPlan
@@ -228,9 +283,11 @@ pbfidx_upper_blocks(const PbfidxGroup *g, double range_keys, double column_keys,
 {
 	double pages;
 
-	if (g->bits_per_key > 0)
-		return pbfidx_plan(g, range_keys, column_keys, width).upper_blocks;
+	range_keys = Max(range_keys, 1);
 	column_keys = Max(column_keys, 1);
+	if (g->bits_per_key > 0)
+		return (uint32) upper_by_bits(g, range_keys, column_keys, width,
+		                              pages_of_rate(g, range_keys, leaf_fpr));
 	pages = upper_pages(g, column_keys, leaf_fpr);
 	if (pages <= PBFIDX_UPPER_MAX_BLOCKS)
 		return (uint32) pages;
