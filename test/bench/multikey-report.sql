@@ -38,6 +38,11 @@ SELECT md(title, num((p.ms - n.ms) * 1000 / m), num((o.ms - n.ms) * 1000 / m), n
 FROM tables t, (SELECT count(*) AS m FROM log_more) x, cmd('insert ' || t.tab, 'none') n, cmd('insert ' || t.tab, 'pbfidx') p, cmd('insert ' || t.tab, 'gin') g, cmd('insert ' || t.tab, 'gin_off') o,
      cmd('vacuum ' || t.tab, 'pbfidx') vp, cmd('vacuum ' || t.tab, 'gin') vg ORDER BY ord;
 \echo
+\echo 'How often a range of four pages that lacks a tag is read all the same, in leaf slabs that have no upper:'
+\echo
+SELECT md_head('bits_per_key', 'bits a key', 'rate');
+SELECT md(num(asked), num(bits), num(rate)) FROM rates ORDER BY asked;
+\echo
 \echo '### 2. Look-ups'
 \echo
 \echo '`SELECT count(*)`, planning included, all in shared buffers. Medians of the queries of a kind; "index": the time in the'

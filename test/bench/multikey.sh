@@ -173,7 +173,7 @@ for table in "${TABLES[@]}"; do
 		step look_round "$table" $i
 	done
 	case $table in tags | docs) step seqscan "$table" ;; esac
-	[ "$table" != tags ] || step sql -c "CALL count_bits()"
+	[ "$table" != tags ] || step sql -c "CALL count_bits()" -c "CALL measure_rates()"
 	for i in 1 2 3; do
 		step write_round "$table" $i
 	done

@@ -173,3 +173,18 @@ CREATE PROCEDURE count_bits() LANGUAGE sql AS $$
     FROM (SELECT count(*)::float8 AS n FROM tags) t,
          (SELECT count(*)::float8 AS r FROM tags, LATERAL (SELECT DISTINCT unnest(tags) AS tag) x GROUP BY tag) y
 $$;
+
+-- Rate of a range for one key by bits_per_key, in leaf slabs without an upper. Ranges of four pages have a slab of many pages, so
+-- that whole pages come near to what is asked for.
+CREATE TABLE rates (asked float8, bits float8, rate float8);
+CREATE PROCEDURE measure_rates() LANGUAGE plpgsql AS $$
+DECLARE
+    bits int;
+BEGIN
+    FOREACH bits IN ARRAY '{4,6,7,8,10,11,16,24}'::int[] LOOP
+        EXECUTE format('CREATE INDEX tags_rate ON tags USING pbfidx (tags array_ops (bits_per_key = %s)) WITH (pages_per_range = 4)', bits);
+        INSERT INTO rates SELECT measure_rates.bits, s.bits_per_key, l.rate
+        FROM pbfidx_stats('tags_rate') s, (SELECT avg(est_fpr) AS rate FROM pbfidx_slabs('tags_rate') WHERE level = 0 AND columns > 100) l;
+        DROP INDEX tags_rate;
+    END LOOP;
+END $$;
