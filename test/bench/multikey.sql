@@ -179,11 +179,11 @@ $$;
 CREATE TABLE rates (asked float8, bits float8, rate float8);
 CREATE PROCEDURE measure_rates() LANGUAGE plpgsql AS $$
 DECLARE
-    bits int;
+    wanted int;
 BEGIN
-    FOREACH bits IN ARRAY '{4,6,7,8,10,11,16,24}'::int[] LOOP
-        EXECUTE format('CREATE INDEX tags_rate ON tags USING pbfidx (tags array_ops (bits_per_key = %s)) WITH (pages_per_range = 4)', bits);
-        INSERT INTO rates SELECT measure_rates.bits, s.bits_per_key, l.rate
+    FOREACH wanted IN ARRAY '{4,6,7,8,10,11,16,24}'::int[] LOOP
+        EXECUTE format('CREATE INDEX tags_rate ON tags USING pbfidx (tags array_ops (bits_per_key = %s)) WITH (pages_per_range = 4)', wanted);
+        INSERT INTO rates SELECT wanted, s.bits_per_key, l.rate
         FROM pbfidx_stats('tags_rate') s, (SELECT avg(est_fpr) AS rate FROM pbfidx_slabs('tags_rate') WHERE level = 0 AND columns > 100) l;
         DROP INDEX tags_rate;
     END LOOP;
