@@ -1572,7 +1572,7 @@ COMMENT ON OPERATOR CLASS tid_ops USING pbfidx IS 'equality of tid';
 CREATE FUNCTION pbfidx_element_options(internal) RETURNS void
 	AS 'MODULE_PATHNAME', 'pbfidx_element_options' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pbfidx_element_options(internal) IS
-	'support function 7 of multi-key operator classes of arrays and sets: option bits_per_key (1 to 32, default 10)';
+	'support function 7 of multi-key operator classes of arrays and sets: option bits_per_key (1 to 32, default 11.3)';
 
 CREATE FUNCTION pbfidx_document_options(internal) RETURNS void
 	AS 'MODULE_PATHNAME', 'pbfidx_document_options' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

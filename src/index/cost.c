@@ -35,7 +35,8 @@ bool pbfidx_enabled = true;
  * some 400 times an operator call at the default settings.
  */
 #define PROBE_OPERATORS 20
-#define UPPER_FPR 1e-3 /* typical rate of an upper slab: leaf slabs probed in vain */
+#define UPPER_FPR 1e-3         /* typical rate of an upper slab: leaf slabs probed in vain, */
+#define MULTIKEY_UPPER_FPR 0.1 /* of a multi-key column */
 
 /* What of an index its cost depends on. */
 typedef struct Shape
@@ -85,6 +86,7 @@ typedef struct Search
 	bool rows_testable; /* by the hash of a value in each, see rows.h, */
 	bool literals;      /* or by its bytes */
 	PbfidxWidths areas; /* of a path: narrowest of all groups */
+	double upper_fpr;   /* and the highest */
 } Search;
 
 #define UNKNOWN_QUERY_KEYS 4 /* of a multi-key condition on a parameter */
@@ -216,6 +218,7 @@ search_for_path(PlannerInfo *root, const Shape *shape, IndexPath *path)
 			all.keys += s.keys;
 			all.choices = Max(all.choices, s.choices);
 			all.areas = narrower(all.areas, column_group(shape, clause->indexcol, &multikey).areas);
+			all.upper_fpr = Max(all.upper_fpr, multikey ? MULTIKEY_UPPER_FPR : UPPER_FPR);
 			if (s.keys == 0)
 				continue;
 			all.rate *= s.rate;
@@ -235,10 +238,10 @@ spread(double things, double n)
 
 /* Pages looked at for one key that so many rows have. */
 static double
-count_probes(PbfidxWidths widths, double slabs, double rows)
+count_probes(PbfidxWidths widths, double upper_fpr, double slabs, double rows)
 {
 	double regions = ceil(slabs / PBFIDX_COLUMNS);
-	double leaves = slabs * UPPER_FPR;
+	double leaves = slabs * upper_fpr;
 	uint32 areas = 0;
 
 	/* Small tables have no upper: all leaf slabs are probed. */
@@ -302,7 +305,7 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	*selectivity = Min(1, fetched / tuples);
 	*correlation = 0;
 
-	probes = search.keys * count_probes(search.areas, slabs, rows / Max(search.choices, 1));
+	probes = search.keys * count_probes(search.areas, search.upper_fpr, slabs, rows / Max(search.choices, 1));
 	get_tablespace_page_costs(info->reltablespace, &random_cost, NULL);
 	*pages = index_pages_fetched(probes * loop_count, info->pages, info->pages, root) / loop_count;
 	*startup_cost = 0;

@@ -350,8 +350,8 @@ pbfidx_find_literal(const PbfidxClause *clause, int i, const char *bytes, const 
 
 /*
  * Arrays have the layout that utils/array.h describes. A value with a short header is not aligned: what is
- * longer than a byte has to be copied. `bytes` is where the array would be behind a long header; offsets are
- * from the long header on.
+ * longer than a byte has to be copied. `bytes` is where the array goes on behind its header; offsets are from
+ * a long header on.
  */
 
 /* Where the elements begin. */
@@ -362,50 +362,39 @@ elements_offset(const char *bytes)
 
 	memcpy(&dimensions, bytes + offsetof(ArrayType, ndim) - VARHDRSZ, sizeof(int32));
 	memcpy(&offset, bytes + offsetof(ArrayType, dataoffset) - VARHDRSZ, sizeof(int32));
-	return offset > 0 ? offset : (int) ARR_OVERHEAD_NONULLS(dimensions);
+	offset = offset > 0 ? offset : (int) ARR_OVERHEAD_NONULLS(dimensions);
+	return Max(offset, (int) sizeof(ArrayType));
 }
 
-/* How long the element of variable length at `at` is, and its header. */
+/* How long the element of variable length at `at` is, with its header, which has *header bytes. Damaged ones
+ * do not have us read beyond `end`. */
 static int
-element_size(const char *at, int *header_size)
+element_size(const char *at, const char *end, int *header)
 {
-	varattrib_4b header;
+	varattrib_4b long_header;
 
+	*header = VARATT_IS_1B(at) ? VARHDRSZ_SHORT : VARHDRSZ;
 	if (VARATT_IS_1B(at))
-	{
-		*header_size = VARHDRSZ_SHORT;
-		return VARSIZE_1B(at);
-	}
-	*header_size = VARHDRSZ;
-	memcpy(&header, at, VARHDRSZ);
-	return Max(VARSIZE_4B(&header), VARHDRSZ);
+		return Max(VARSIZE_1B(at), VARHDRSZ_SHORT);
+	if (end - at < VARHDRSZ)
+		return VARHDRSZ;
+	memcpy(&long_header, at, VARHDRSZ);
+	return Max(VARSIZE_4B(&long_header), VARHDRSZ);
 }
 
-/* Whether `offset` is where the bytes of an element begin. */
+/* Whether an array, which has these bytes somewhere, has them as an element. */
 static bool
-begins_element(const PbfidxClause *clause, const char *bytes, int offset)
+has_element(const PbfidxClause *clause, const PbfNeedle *literal, const char *bytes, const char *end)
 {
-	int at = elements_offset(bytes), header = 0;
+	int at = elements_offset(bytes), size = clause->element, header = 0, n = (int) literal->n;
 
-	if (clause->element > 0)
-		return offset >= at && (offset - at) % att_align_nominal(clause->element, clause->align) == 0;
-	while (at < offset)
+	for (; at + n <= end - bytes + VARHDRSZ; at = att_align_nominal(at + size, clause->align))
 	{
-		int size = element_size(bytes + at - VARHDRSZ, &header);
+		const char *element = bytes + at - VARHDRSZ;
 
-		if (at + header == offset)
-			return true;
-		at = att_align_nominal(at + size, clause->align);
-	}
-	return false;
-}
-
-static bool
-has_element(const PbfidxClause *clause, int i, const char *bytes, const char *end)
-{
-	for (const char *at = bytes; (at = pbfidx_find_literal(clause, i, bytes, at, end)) != NULL; at++)
-	{
-		if (begins_element(clause, bytes, (int) (at - bytes) + VARHDRSZ))
+		if (clause->element == -1)
+			size = element_size(element, end, &header);
+		if (size - header == n && element + size <= end && memcmp(element + header, literal->bytes, n) == 0)
 			return true;
 	}
 	return false;
@@ -418,8 +407,8 @@ pbfidx_has_literal(const PbfidxClause *clause, const struct varlena *value)
 
 	for (int i = 0; i < clause->n; i++)
 	{
-		if (clause->element != 0 ? has_element(clause, i, bytes, end)
-		                         : pbfidx_find_literal(clause, i, bytes, bytes, end) != NULL)
+		if (pbfidx_find_literal(clause, i, bytes, bytes, end) != NULL &&
+		    (clause->element == 0 || has_element(clause, &clause->any[i], bytes, end)))
 			return true;
 	}
 	return false;

@@ -55,7 +55,7 @@ pbfidx_options(Datum reloptions, bool validate)
  * false ranges; a query of many, as patterns over trigrams are, multiplies the rates of all. Arrays come
  * between: GIN stores the elements that many rows share in so few bytes that more bits would not be worth it.
  */
-#define ELEMENT_BITS 11.0
+#define ELEMENT_BITS 11.3
 #define DOCUMENT_BITS 16.0
 #define GRAM_BITS 7.0
 

@@ -169,16 +169,12 @@ cost_of_key(double share, double upper_fpr, double leaf_fpr)
 	return (share + (1 - share) * upper_fpr) * (PBFIDX_COLUMNS * leaf_fpr + PROBE_COST);
 }
 
-#define LEAST_UPPER_BITS 3.0 /* where leaf slabs of one page take all, or more */
+/* Bits of an upper for each of its keys. */
+#define LEAST_UPPER_BITS 4.0
+#define MOST_UPPER_BITS 16.0
 
-/* Pages of a leaf slab that has the bits to itself: to the nearest number, but not much below. */
-static double
-whole_pages(double pages)
-{
-	double nearest = rint(pages);
-
-	return nearest < 0.9 * pages ? ceil(pages) : nearest;
-}
+/* Where leaf slabs have whole pages: bits beyond those asked for lower a rate with about this power. */
+#define POWER_OF_BITS 8
 
 /* Pages of a leaf slab by the bits, if it had all of them. */
 static double
@@ -187,35 +183,65 @@ pages_by_bits(const PbfidxGroup *g, double range_keys)
 	return range_keys * g->bits_per_key / PBFIDX_ROWS;
 }
 
-/* What leaf slabs of so many pages leave for the upper. */
+/* Pages of a leaf slab that has the bits to itself: to the nearest number, but not much below. */
+static double
+whole_pages(double pages)
+{
+	double nearest = rint(pages);
+
+	return Min(Max(nearest < 0.9 * pages ? ceil(pages) : nearest, 1), PBFIDX_LEAF_MAX_BLOCKS);
+}
+
+/* The upper gets what leaf slabs of so many pages leave; 0: not worth its probes. */
 static double
 upper_by_bits(const PbfidxGroup *g, double range_keys, double column_keys, uint32 width, double leaf_pages)
 {
 	double left = (pages_by_bits(g, range_keys) - leaf_pages) * PBFIDX_COLUMNS * width;
-	double least = leaf_pages > 1 ? 0 : column_keys * LEAST_UPPER_BITS / PBFIDX_ROWS;
+	double one_bit = column_keys / PBFIDX_ROWS;
+	double pages = Min(Max(left, one_bit * LEAST_UPPER_BITS), one_bit * MOST_UPPER_BITS);
 
-	return Min(rint(Max(left, least)), PBFIDX_UPPER_MAX_BLOCKS);
+	pages = Min(ceil(pages), PBFIDX_UPPER_MAX_BLOCKS);
+	return rate_of(g, column_keys, pages) < LEVEL_MAX_FPR ? pages : 0;
+}
+
+/* Share of the slabs that have a key which so many ranges of a slab have: rather a guess, of keys of the same
+ * share some are in many ranges of few slabs. A third for tags on 2 ranges, nearly all for trigrams on 26. */
+static double
+share_of_slabs(double ranges)
+{
+	return ranges / (ranges + 4);
+}
+
+/* What a look-up of a key that no slab has and one of a key of the column cost together. */
+static double
+cost_of_plan(const PbfidxGroup *g, double range_keys, double column_keys, uint32 width, double leaf,
+             double upper)
+{
+	double slabs = (double) PBFIDX_COLUMNS * width;
+	double share = share_of_slabs(range_keys * slabs / column_keys);
+	double upper_fpr = upper > 0 ? rate_of(g, column_keys, upper) : 1;
+	double leaf_fpr = rate_of(g, range_keys, leaf);
+	double excess = (leaf * slabs + upper) / (Max(pages_by_bits(g, range_keys), 1) * slabs);
+
+	return (cost_of_key(0, upper_fpr, leaf_fpr) + cost_of_key(share, upper_fpr, leaf_fpr)) *
+	       pow(Max(excess, 1), POWER_OF_BITS);
 }
 
 /*
  * The pages are given by the bits; both levels share them. An upper saves probes and false ranges of a key
- * that few leaf slabs have, and takes pages from the leaf slabs, which count for keys that many have: the
- * best for one that no slab has and one that a third has, together.
+ * that few leaf slabs have, and takes pages from the leaf slabs, which count for keys that many have.
  */
 static PbfidxPlan
 plan_by_bits(const PbfidxGroup *g, double range_keys, double column_keys, uint32 width)
 {
-	double pages = pages_by_bits(g, range_keys);
-	double most = Max(1, Min(width > 0 ? rint(pages) : whole_pages(pages), PBFIDX_LEAF_MAX_BLOCKS));
+	double most = whole_pages(pages_by_bits(g, range_keys));
 	PbfidxPlan best = {(uint32) most, 0};
 	double least = INFINITY;
 
-	for (double leaf = most; width > 0 && leaf > most / 2; leaf -= ceil(most / 64))
+	for (double leaf = most; width > 0 && leaf >= most / 2; leaf -= ceil(most / 64))
 	{
 		double upper = upper_by_bits(g, range_keys, column_keys, width, leaf);
-		double upper_fpr = upper > 0 ? rate_of(g, column_keys, upper) : 1;
-		double leaf_fpr = rate_of(g, range_keys, leaf);
-		double cost = cost_of_key(0, upper_fpr, leaf_fpr) + cost_of_key(1.0 / 3, upper_fpr, leaf_fpr);
+		double cost = cost_of_plan(g, range_keys, column_keys, width, leaf, upper);
 
 		if (cost < least)
 			best = (PbfidxPlan){(uint32) leaf, (uint32) upper};

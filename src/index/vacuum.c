@@ -53,16 +53,16 @@ needs_upper(const PbfidxRebuild *r, PbfidxSlabId id, PbfidxArea area, const Pbfi
 }
 
 /*
- * A leaf slab from the time when there was no upper is much larger than it has to be now. Sizes are
- * whole pages and keys are counted anew in a rebuild, so half as much again must be no reason to do it once
- * more.
+ * A leaf slab from the time when there was no upper is much larger than it has to be now, if it is sized by a
+ * rate. Sizes are whole pages and keys are counted anew in a rebuild, so half as much again must be no reason
+ * to do it once more.
  */
 static bool
 is_oversized(const PbfidxGroup *g, const PbfidxEntry *upper, const PbfidxEntry *leaf)
 {
 	uint32 needed;
 
-	if (upper->now.start == 0 || leaf->now.start == 0 || leaf->column_keys == 0)
+	if (g->bits_per_key > 0 || upper->now.start == 0 || leaf->now.start == 0 || leaf->column_keys == 0)
 		return false;
 	needed = pbfidx_leaf_blocks(g, leaf->column_keys, upper->column_keys, upper->now.blocks);
 	return 2 * (uint64) leaf->now.blocks > 3 * (uint64) needed;

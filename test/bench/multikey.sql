@@ -98,7 +98,7 @@ BEGIN
     WHEN 'log' THEN
         -- Pieces of lines, so that they occur: as long as a message, a name, a number.
         INSERT INTO query (tab, name, cond) SELECT t, 'LIKE, ' || chars || ' characters of a line', format('line LIKE %L', '%' || substr(line, 30, chars) || '%')
-            FROM (VALUES (10), (16), (24)) c (chars), LATERAL (SELECT line FROM log WHERE id % 97 = 0 AND length(line) > 60 AND substr(line, 30, chars) !~ '[%_\\]' ORDER BY md5(line || chars) LIMIT 12) x;
+            FROM (VALUES (10), (16), (24)) c (chars), LATERAL (SELECT line FROM log WHERE id % 97 = 0 AND length(line) > 60 AND substr(line, 30, chars) !~ '[%_\\]' ORDER BY md5(line || chars) LIMIT 30) x;
         CALL add_queries(t, 'LIKE, a message that is not there', 'line LIKE ''%no such message%''', 'line LIKE ''%replication failure%''', 'line LIKE ''%unexpected end of%''');
         CALL add_queries(t, 'LIKE, a frequent word', 'line LIKE ''%session%''', 'line LIKE ''%INFO%''');
         CALL add_queries(t, 'ILIKE', 'line ILIKE ''%authentication FAILURE%''');
@@ -107,20 +107,20 @@ BEGIN
         INSERT INTO query (tab, name, cond) SELECT t, 'one word of few rows', format('tsv @@ %L::tsquery', quote_literal(word)) FROM ts_stat('SELECT tsv FROM words WHERE id % 20 = 0') WHERE ndoc = 1 AND length(word) < 50 ORDER BY md5(word) LIMIT 5;
         INSERT INTO query (tab, name, cond) SELECT t, 'two words', format('tsv @@ %L::tsquery', (SELECT string_agg(quote_literal(w), ' & ') FROM (SELECT w FROM unnest(tsvector_to_array(tsv)) w ORDER BY length(w) DESC LIMIT 2) x))
             FROM (SELECT tsv FROM words WHERE length(tsv) > 5 ORDER BY md5(id::text) LIMIT 5) x;
-        CALL add_queries(t, 'a word that is not there', 'tsv @@ ''nosuchword''', 'tsv @@ ''neitherthis''');
+        INSERT INTO query (tab, name, cond) SELECT t, 'a word that is not there', format('tsv @@ %L', 'nosuchword' || i) FROM generate_series(1, 9) i;
         CALL add_queries(t, 'frequent words', 'tsv @@ ''info''', 'tsv @@ ''session & user''');
     WHEN 'tags' THEN
-        INSERT INTO query (tab, name, cond) SELECT t, 'one element of few rows', format('tags @> %L', ARRAY[tag]) FROM (SELECT unnest(tags) AS tag FROM tags WHERE id % 10 = 0) x GROUP BY tag HAVING count(*) BETWEEN 1 AND 3 ORDER BY md5(tag) LIMIT 5;
+        INSERT INTO query (tab, name, cond) SELECT t, 'one element of few rows', format('tags @> %L', ARRAY[tag]) FROM (SELECT unnest(tags) AS tag FROM tags WHERE id % 10 = 0) x GROUP BY tag HAVING count(*) BETWEEN 1 AND 3 ORDER BY md5(tag) LIMIT 9;
         INSERT INTO query (tab, name, cond) SELECT t, 'three elements', format('tags @> %L', tags[1:3]) FROM (SELECT tags FROM tags ORDER BY md5(id::text) LIMIT 5) x;
         INSERT INTO query (tab, name, cond) SELECT t, 'any of two', format('tags && %L', tags[1:2]) FROM (SELECT tags FROM tags ORDER BY md5(id::text || 'x') LIMIT 5) x;
         INSERT INTO query (tab, name, cond) SELECT t, 'the same array', format('tags = %L', tags) FROM (SELECT tags FROM tags ORDER BY md5(id::text || 'y') LIMIT 3) x;
-        CALL add_queries(t, 'an element that is not there', 'tags @> ''{nosuchtag}''', 'tags @> ''{neitherthis}''');
+        INSERT INTO query (tab, name, cond) SELECT t, 'an element that is not there', format('tags @> %L', ARRAY['nosuchtag' || i]) FROM generate_series(1, 9) i;
         CALL add_queries(t, 'a frequent element', 'tags @> ''{tag5}''');
     WHEN 'docs' THEN
         INSERT INTO query (tab, name, cond) SELECT t, 'one value of few rows', format('doc @> %L', jsonb_build_object('user', doc -> 'user')) FROM (SELECT doc FROM docs ORDER BY md5(id::text) LIMIT 5) x;
         INSERT INTO query (tab, name, cond) SELECT t, 'two values, nested', format('doc @> %L', jsonb_build_object('event', doc -> 'event', 'item', jsonb_build_object('id', doc -> 'item' -> 'id'))) FROM (SELECT doc FROM docs ORDER BY md5(id::text || 'x') LIMIT 5) x;
         INSERT INTO query (tab, name, cond) SELECT t, 'path', format('doc @@ %L', '$.user == ' || (doc ->> 'user') || ' && $.item.id == ' || (doc -> 'item' ->> 'id')) FROM (SELECT doc FROM docs ORDER BY md5(id::text || 'y') LIMIT 5) x;
-        CALL add_queries(t, 'a value that is not there', 'doc @> ''{"user": -1}''', 'doc @> ''{"user": "x"}''');
+        INSERT INTO query (tab, name, cond) SELECT t, 'a value that is not there', format('doc @> %L', jsonb_build_object('user', -i)) FROM generate_series(1, 9) i;
         CALL add_queries(t, 'a frequent value', 'doc @> ''{"event": "event 7"}''');
     END CASE;
     FOR q IN SELECT ord, cond FROM query WHERE tab = t LOOP
