@@ -402,5 +402,19 @@ SELECT est_false_pages / pages_in_vain(300) BETWEEN 0.7 AND 1.4 AS estimated, ke
 DROP TABLE m_common;
 DROP FUNCTION pages_in_vain;
 
+-- ---- Sizes: an upper from 60 slabs on, whatever the number of keys; VACUUM finds nothing to do ----
+CREATE FUNCTION some_keys(i int, n int, m int) RETURNS int[] LANGUAGE sql IMMUTABLE AS $$ SELECT array_agg(((i * 7919::bigint + j * 104729) % m)::int) FROM generate_series(1, n) j $$;
+CREATE TABLE sized (few int[], mid int[], larger int[], many int[], own int[], word int[], pad text) WITH (autovacuum_enabled = off);
+ALTER TABLE sized ALTER few SET STORAGE PLAIN, ALTER mid SET STORAGE PLAIN, ALTER larger SET STORAGE PLAIN, ALTER many SET STORAGE PLAIN, ALTER own SET STORAGE PLAIN, ALTER word SET STORAGE PLAIN, ALTER pad SET STORAGE PLAIN;
+INSERT INTO sized SELECT some_keys(i, 20, 600), some_keys(i, 74, 2000), some_keys(i, 90, 2000), some_keys(i, 130, 3000), ARRAY(SELECT i * 100 + j FROM generate_series(1, 60) j), some_keys(i, 5, 40), repeat('x', 4000) FROM generate_series(1, 7300) i;
+CREATE INDEX sized_all ON sized USING pbfidx (few, mid, larger, many, own, word) WITH (pages_per_range = 1);
+SELECT column_group, upper_slabs, round(keys / heap_pages) AS range_keys, bits_per_key BETWEEN 9 AND 120 AS bits FROM pbfidx_stats('sized_all');
+CREATE TEMP TABLE slabs AS SELECT * FROM pbfidx_slabs('sized_all');
+VACUUM sized;
+VACUUM sized;
+SELECT count(*) > 360 AS slabs, count(*) FILTER (WHERE a.start_block IS DISTINCT FROM b.start_block) AS rebuilt FROM slabs a FULL JOIN pbfidx_slabs('sized_all') b USING (column_group, level, slab);
+SELECT * FROM finds('sized', 'few @> ''{5}''', 'mid && ''{77,78}''', 'larger @> ''{5,734}''', 'many @> ''{2999}''', 'own @> ''{7205}''', 'word @> ''{39}''', 'own @> ''{-1}''');
+DROP TABLE sized;
+
 SET client_min_messages = warning;
 DROP SCHEMA multikey CASCADE;
