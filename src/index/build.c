@@ -239,6 +239,17 @@ finish_upper(Build *b, Upper *u, PbfidxSlabId id)
 		write_and_publish(b, id, u->blocks, u->matrices, pbfidx_mean(&u->column_keys));
 }
 
+/* The heap pages of the first leaf slabs of an area are going to be read, one after the other. */
+static void
+begin_blocks(Build *b, PbfidxArea area, uint32 slabs)
+{
+	uint64 slab_pages = (uint64) PBFIDX_COLUMNS * b->shared->pages_per_range;
+	uint64 first = (uint64) area.first * PBFIDX_COLUMNS * slab_pages;
+
+	pbfidx_begin_blocks(b->scan, (BlockNumber) first,
+	                    (BlockNumber) Min(first + slabs * slab_pages, b->shared->heap_blocks));
+}
+
 /* The slabs of an area; slabs: leaf slabs that it has. */
 static void
 build_area(Build *b, PbfidxArea area, uint32 group, uint32 slabs)
@@ -253,6 +264,7 @@ build_area(Build *b, PbfidxArea area, uint32 group, uint32 slabs)
 	b->slab = pbfidx_new_slab_keys(g, with_upper ? PBFIDX_WANT_LEAF | PBFIDX_WANT_SLAB : PBFIDX_WANT_LEAF,
 	                               b->memory);
 	b->slab->with_upper = with_upper;
+	begin_blocks(b, area, slabs);
 	for (uint32 slab = 0; slab < slabs; slab++)
 	{
 		build_leaf(b, pbfidx_leaf_under(groups, upper_id, slab));
@@ -260,6 +272,7 @@ build_area(Build *b, PbfidxArea area, uint32 group, uint32 slabs)
 			add_to_upper(b, u);
 		report_progress(b);
 	}
+	pbfidx_end_blocks(b->scan);
 	if (with_upper)
 		finish_upper(b, u, upper_id);
 	pbfidx_free_slab_keys(b->slab);

@@ -408,7 +408,6 @@ pbfidx_collect_slab(PbfidxSlabKeys *s, PbfidxHeapScan *scan, uint64 first_range,
 	bool possible = true;
 
 	clear_slab_keys(s, blocks);
-	pbfidx_begin_blocks(scan, (BlockNumber) Min(block, end), (BlockNumber) end);
 	for (int range = 0; range < PBFIDX_COLUMNS && possible; range++)
 	{
 		RangeTaker taker = {s, range};
@@ -422,6 +421,5 @@ pbfidx_collect_slab(PbfidxSlabKeys *s, PbfidxHeapScan *scan, uint64 first_range,
 		}
 		flush_range(s, range);
 	}
-	pbfidx_end_blocks(scan);
 	return possible;
 }

@@ -59,7 +59,8 @@ extern PbfidxHeapScan *pbfidx_begin_heapscan_for(Relation heap, IndexInfo *info,
                                                  bool row_key, PbfidxScanPurpose purpose);
 extern void pbfidx_end_heapscan(PbfidxHeapScan *scan);
 
-/* Blocks first to end - 1 will be scanned, one after the other: they may be read ahead, until it is ended. */
+/* Blocks first to end - 1 will be scanned, one after the other: they may be read ahead, until it is ended.
+ * Worth it for thousands of blocks: to begin takes longer than to read some hundred. */
 extern void pbfidx_begin_blocks(PbfidxHeapScan *scan, BlockNumber first, BlockNumber end);
 extern void pbfidx_end_blocks(PbfidxHeapScan *scan);
 

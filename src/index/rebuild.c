@@ -271,6 +271,18 @@ fill_leaf(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, PbfidxEntry *
 	return pbfidx_slab_matrices(keys);
 }
 
+/* Has the pages of these leaf slabs under an upper read ahead. */
+static void
+begin_blocks(PbfidxRebuild *r, PbfidxSlabId upper, uint32 slabs)
+{
+	uint64 slab_pages = (uint64) PBFIDX_COLUMNS * r->pages_per_range;
+	uint64 first = pbfidx_first_range(r->groups, upper.slab * PBFIDX_COLUMNS) * r->pages_per_range;
+	BlockNumber heap_blocks = RelationGetNumberOfBlocks(r->heap);
+
+	pbfidx_begin_blocks(r->scan, (BlockNumber) Min(first, heap_blocks),
+	                    (BlockNumber) Min(first + slabs * slab_pages, heap_blocks));
+}
+
 /* Step 3 for an upper; NULL: give up. */
 static const uint8 *
 fill_upper(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, PbfidxEntry *entry)
@@ -279,21 +291,25 @@ fill_upper(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, PbfidxEntry 
 	PbfidxMean m = pbfidx_no_mean(keys->group);
 	uint8 *matrices = pbfidx_new_matrices(entry->next.blocks);
 	PbfidxColumnKeys column;
+	bool possible = true;
 
 	pbfidx_init_column_keys(&column, width);
+	begin_blocks(r, id, slabs);
 	for (uint32 slab = 0; slab < slabs; slab++)
 	{
-		if (!collect(r, keys, pbfidx_leaf_under(r->groups, id, slab), 0))
-			return NULL;
+		possible = collect(r, keys, pbfidx_leaf_under(r->groups, id, slab), 0);
+		if (!possible)
+			break;
 		pbfidx_set_column_keys(matrices, entry->next.blocks, (int) keys->group->parts, PBFIDX_UPPER,
 		                       (int) (slab / width), keys->slab->keys, keys->slab->n);
 		pbfidx_add_slab_keys(&column, keys);
 		if (slab % width == width - 1 || slab == slabs - 1)
 			pbfidx_add_to_mean(&m, pbfidx_take_column_keys(&column));
 	}
-	if (m.n > 0)
+	pbfidx_end_blocks(r->scan);
+	if (possible && m.n > 0)
 		entry->column_keys = (uint32) pbfidx_mean(&m);
-	return matrices;
+	return possible ? matrices : NULL;
 }
 
 /* Step 4; or, given up, `next` is dropped in one record. Where there is no place to note what is freed,
