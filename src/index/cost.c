@@ -280,6 +280,16 @@ cost_of_row(PlannerInfo *root, IndexPath *path, const Search *search, double pag
 	return cpu_tuple_cost + qual_cost.per_tuple;
 }
 
+/* Of so many of an index, read in the order in which they are stored: the formula of bitmap heap scans. */
+static Cost
+cost_of_page(const IndexOptInfo *info, double pages)
+{
+	double random_cost, seq_cost;
+
+	get_tablespace_page_costs(info->reltablespace, &random_cost, &seq_cost);
+	return random_cost - (random_cost - seq_cost) * sqrt(Min(pages / Max(info->pages, 1), 1));
+}
+
 void
 pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup_cost,
                     Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages)
@@ -295,7 +305,7 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	double slabs = ceil(ranges / PBFIDX_COLUMNS);
 	double found_ranges = Min(ranges, spread(ranges, rows) + ranges * search.rate);
 	double found_pages = Min(heap_pages, found_ranges * shape.pages_per_range);
-	double fetched, probes, random_cost;
+	double fetched, probes;
 
 	if (shape.index != NULL)
 		index_close(shape.index, NoLock);
@@ -306,11 +316,10 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	*correlation = 0;
 
 	probes = search.keys * count_probes(search.areas, search.upper_fpr, slabs, rows / Max(search.choices, 1));
-	get_tablespace_page_costs(info->reltablespace, &random_cost, NULL);
 	*pages = index_pages_fetched(probes * loop_count, info->pages, info->pages, root) / loop_count;
 	*startup_cost = 0;
 	*total_cost =
-	    *pages * random_cost + probes * PROBE_OPERATORS * cpu_operator_cost +
+	    *pages * cost_of_page(info, *pages) + probes * PROBE_OPERATORS * cpu_operator_cost +
 	    Max(0, found_pages * tuples / heap_pages - fetched) * cost_of_row(root, path, &search, found_pages);
 }
 
