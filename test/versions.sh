@@ -58,7 +58,7 @@ make_chroot()
 	local name=$1 root=$CACHE/$1 major=${1%-*} release mirror options=() sources=()
 	local packages=(gcc make perl libxxhash-dev libipc-run-perl clang libclang-rt-dev)
 	[ ! -e "$root/complete" ] || return 0
-	need_packages mmdebstrap
+	need_packages mmdebstrap arch-test
 	echo "making a chroot with PostgreSQL $name"
 	release=$(release_of "$major")
 	mirror=$(mirror)
