@@ -239,17 +239,6 @@ finish_upper(Build *b, Upper *u, PbfidxSlabId id)
 		write_and_publish(b, id, u->blocks, u->matrices, pbfidx_mean(&u->column_keys));
 }
 
-/* The heap pages of the first leaf slabs of an area are going to be read, one after the other. */
-static void
-begin_blocks(Build *b, PbfidxArea area, uint32 slabs)
-{
-	uint64 slab_pages = (uint64) PBFIDX_COLUMNS * b->shared->pages_per_range;
-	uint64 first = (uint64) area.first * PBFIDX_COLUMNS * slab_pages;
-
-	pbfidx_begin_blocks(b->scan, (BlockNumber) first,
-	                    (BlockNumber) Min(first + slabs * slab_pages, b->shared->heap_blocks));
-}
-
 /* The slabs of an area; slabs: leaf slabs that it has. */
 static void
 build_area(Build *b, PbfidxArea area, uint32 group, uint32 slabs)
@@ -264,7 +253,8 @@ build_area(Build *b, PbfidxArea area, uint32 group, uint32 slabs)
 	b->slab = pbfidx_new_slab_keys(g, with_upper ? PBFIDX_WANT_LEAF | PBFIDX_WANT_SLAB : PBFIDX_WANT_LEAF,
 	                               b->memory);
 	b->slab->with_upper = with_upper;
-	begin_blocks(b, area, slabs);
+	pbfidx_begin_slabs(b->scan, pbfidx_first_range(groups, pbfidx_leaf_under(groups, upper_id, 0)), slabs,
+	                   b->shared->pages_per_range, b->shared->heap_blocks);
 	for (uint32 slab = 0; slab < slabs; slab++)
 	{
 		build_leaf(b, pbfidx_leaf_under(groups, upper_id, slab));

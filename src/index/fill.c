@@ -399,6 +399,16 @@ clear_slab_keys(PbfidxSlabKeys *s, uint32 blocks)
 		make_matrices(s, blocks);
 }
 
+void
+pbfidx_begin_slabs(PbfidxHeapScan *scan, uint64 first_range, uint32 slabs, uint32 pages_per_range,
+                   BlockNumber heap_blocks)
+{
+	uint64 first = first_range * pages_per_range;
+	uint64 end = first + (uint64) slabs * PBFIDX_COLUMNS * pages_per_range;
+
+	pbfidx_begin_blocks(scan, (BlockNumber) Min(first, heap_blocks), (BlockNumber) Min(end, heap_blocks));
+}
+
 bool
 pbfidx_collect_slab(PbfidxSlabKeys *s, PbfidxHeapScan *scan, uint64 first_range, uint32 pages_per_range,
                     BlockNumber heap_blocks, uint32 blocks, bool delay)

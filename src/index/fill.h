@@ -84,6 +84,11 @@ typedef struct PbfidxSlabKeys
 extern PbfidxSlabKeys *pbfidx_new_slab_keys(const PbfidxGroup *group, int wanted, Size memory);
 extern void pbfidx_free_slab_keys(PbfidxSlabKeys *s);
 
+/* So many leaf slabs from a range on will be collected, one after the other: see pbfidx_begin_blocks, and end
+ * it with pbfidx_end_blocks. */
+extern void pbfidx_begin_slabs(PbfidxHeapScan *scan, uint64 first_range, uint32 slabs, uint32 pages_per_range,
+                               BlockNumber heap_blocks);
+
 /*
  * Scans the heap blocks of a leaf slab that begins with that range, up to the end of the heap. blocks: pages
  * of the leaf slab, 0 to have them chosen by pbfidx_slab_matrices. false: a rebuild that has to give up (see

@@ -271,18 +271,6 @@ fill_leaf(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, PbfidxEntry *
 	return pbfidx_slab_matrices(keys);
 }
 
-/* Has the pages of these leaf slabs under an upper read ahead. */
-static void
-begin_blocks(PbfidxRebuild *r, PbfidxSlabId upper, uint32 slabs)
-{
-	uint64 slab_pages = (uint64) PBFIDX_COLUMNS * r->pages_per_range;
-	uint64 first = pbfidx_first_range(r->groups, upper.slab * PBFIDX_COLUMNS) * r->pages_per_range;
-	BlockNumber heap_blocks = RelationGetNumberOfBlocks(r->heap);
-
-	pbfidx_begin_blocks(r->scan, (BlockNumber) Min(first, heap_blocks),
-	                    (BlockNumber) Min(first + slabs * slab_pages, heap_blocks));
-}
-
 /* Step 3 for an upper; NULL: give up. */
 static const uint8 *
 fill_upper(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, PbfidxEntry *entry)
@@ -294,7 +282,8 @@ fill_upper(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, PbfidxEntry 
 	bool possible = true;
 
 	pbfidx_init_column_keys(&column, width);
-	begin_blocks(r, id, slabs);
+	pbfidx_begin_slabs(r->scan, pbfidx_first_range(r->groups, pbfidx_leaf_under(r->groups, id, 0)), slabs,
+	                   r->pages_per_range, RelationGetNumberOfBlocks(r->heap));
 	for (uint32 slab = 0; slab < slabs; slab++)
 	{
 		possible = collect(r, keys, pbfidx_leaf_under(r->groups, id, slab), 0);
