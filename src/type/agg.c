@@ -13,11 +13,14 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "catalog/pg_type.h"
 #include "nodes/execnodes.h"
 #include "nodes/nodeFuncs.h"
 
 #include "core/sparse.h"
+#include "core/theory.h"
 #include "type/element.h"
 #include "type/state.h"
 
@@ -585,20 +588,53 @@ finish_sparse(const PbfFilter *state)
 	return f;
 }
 
-/* Folds as long as the rate stays within what was asked. */
+/* How often a filter can be folded with its rate still within `target`, as its bits let expect. */
+static uint32
+expected_folds(const PbfFilter *f, double target)
+{
+	PbfGeometry g = pbf_geometry_of(f);
+	double n = pbf_cardinality_of(&g, pbf_filter_popcount(&g, f->words));
+	uint32 folds = 0;
+
+	while (isfinite(n) && pbf_can_fold(&g, folds + 1))
+	{
+		PbfGeometry folded = pbf_folded_geometry(&g, folds + 1);
+
+		if (pbf_fpr_of(&folded, n) > target)
+			break;
+		folds++;
+	}
+	return folds;
+}
+
+static void
+warn_of_rate(double fpr, double target)
+{
+	ereport(WARNING,
+	        errmsg("filter has a false positive rate of %.3g, more than the %.3g asked for", fpr, target),
+	        errdetail("Without a capacity at most %d MB are used for a filter.",
+	                  (int) (LARGE_BYTES / (1024 * 1024))),
+	        errhint("Give the expected number of distinct elements as the capacity."));
+}
+
+/*
+ * Folded as often as the rate stays within what was asked. Each attempt takes time and memory, so the first
+ * is the expected one: nearly always it is right, and one more fold shows that.
+ */
 static PbfFilter *
 finish_large(const PbfFilter *state)
 {
-	PbfFilter *f = pbf_folded(state, 0); /* a copy without the flags of a state */
+	uint32 folds = expected_folds(state, state->target);
+	PbfFilter *f = pbf_folded(state, folds);
 	double fpr = pbf_current_fpr(f);
 
+	for (; fpr > state->target && folds > 0; fpr = pbf_current_fpr(f))
+	{
+		pfree(f);
+		f = pbf_folded(state, --folds);
+	}
 	if (fpr > state->target)
-		ereport(WARNING,
-		        errmsg("filter has a false positive rate of %.3g, more than the %.3g asked for", fpr,
-		               state->target),
-		        errdetail("Without a capacity at most %d MB are used for a filter.",
-		                  (int) (LARGE_BYTES / (1024 * 1024))),
-		        errhint("Give the expected number of distinct elements as the capacity."));
+		warn_of_rate(fpr, state->target);
 	for (;;)
 	{
 		PbfGeometry g = pbf_geometry_of(f);
@@ -608,7 +644,10 @@ finish_large(const PbfFilter *state)
 			return f;
 		half = pbf_folded(f, 1);
 		if (pbf_current_fpr(half) > state->target)
+		{
+			pfree(half);
 			return f;
+		}
 		pfree(f);
 		f = half;
 	}
@@ -624,9 +663,23 @@ pbf_finish(const PbfFilter *state)
 	return (PbfFilter *) state;
 }
 
+/* The filter of a state that is only read: final functions do not get the right to change it. */
+static PbfFilter *
+fetch_state(Datum d)
+{
+	PbfState *expanded;
+
+	if (!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(d)))
+		return pbf_fetch_raw(d);
+	expanded = (PbfState *) DatumGetEOHP(d);
+	pbf_flush_state(expanded);
+	return expanded->filter;
+}
+
 Datum
 pbf_agg_final(PG_FUNCTION_ARGS)
 {
+	Datum state;
 	PbfFilter *f;
 
 	(void) aggregate_context(fcinfo);
@@ -636,11 +689,13 @@ pbf_agg_final(PG_FUNCTION_ARGS)
 
 		PG_RETURN_PBF(pbf_allocate(&g, PBF_KIND_NONE));
 	}
-	f = pbf_fetch_raw(PG_GETARG_DATUM(0));
+	state = PG_GETARG_DATUM(0);
+	f = fetch_state(state);
 	if (is_unfinished(f))
 		PG_RETURN_PBF(pbf_finish(f));
 	/* In a window function the state goes on changing after its value was given out. */
-	if ((Pointer) f == PG_GETARG_POINTER(0) && AggCheckCallContext(fcinfo, NULL) == AGG_CONTEXT_WINDOW)
+	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(state)) ||
+	    AggCheckCallContext(fcinfo, NULL) == AGG_CONTEXT_WINDOW)
 		PG_RETURN_PBF(pbf_folded(f, 0));
 	PG_RETURN_PBF(f);
 }

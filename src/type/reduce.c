@@ -40,15 +40,16 @@ pbf_reduce(PG_FUNCTION_ARGS)
 	PG_RETURN_PBF(with_parts(f, parts));
 }
 
-/* The geometry after folding. */
-static PbfGeometry
-folded_geometry(PbfGeometry g, uint32 times)
+PbfGeometry
+pbf_folded_geometry(const PbfGeometry *g, uint32 times)
 {
-	if (g.layout == PBF_BLOCKED)
-		g.blocks >>= times;
+	PbfGeometry folded = *g;
+
+	if (g->layout == PBF_BLOCKED)
+		folded.blocks >>= times;
 	else
-		g.part_bits >>= times;
-	return g;
+		folded.part_bits >>= times;
+	return folded;
 }
 
 /* How often the geometry can be halved. */
@@ -67,7 +68,7 @@ pbf_can_fold(const PbfGeometry *g, uint32 times)
 PbfFilter *
 pbf_folded(const PbfFilter *f, uint32 times)
 {
-	PbfGeometry from = pbf_geometry_of(f), to = folded_geometry(from, times);
+	PbfGeometry from = pbf_geometry_of(f), to = pbf_folded_geometry(&from, times);
 	PbfFilter *result = pbf_allocate_as(&to, f);
 
 	pbf_filter_resize(&from, f->words, &to, result->words);
@@ -168,7 +169,7 @@ smallest_bytes(const PbfFilter *f)
 {
 	PbfGeometry g = pbf_geometry_of(f);
 
-	g = folded_geometry(g, max_folds(&g));
+	g = pbf_folded_geometry(&g, max_folds(&g));
 	g.parts = 1;
 	return pbf_stored_bytes(&g);
 }

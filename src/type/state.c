@@ -3,16 +3,11 @@
  */
 #include "postgres.h"
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
 #include "utils/memutils.h"
 
 #include "type/state.h"
 
 #define CACHE_LINE 64
-#define HUGE_PAGE ((uintptr_t) 2 * 1024 * 1024)
 
 static Size
 flat_size(ExpandedObjectHeader *header)
@@ -32,10 +27,8 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 static const ExpandedObjectMethods state_methods = {flat_size, flatten_into};
 
 /*
- * Memory for `bytes`, its first word after the header on a cache line. Adds go to random places: with pages
- * of 4 KB most of them miss the TLB. Asking for huge pages before the memory is touched takes a quarter off
- * an aggregate over a filter of 12 MB; so a filter that fills some gets whole ones, up to its last byte. Only
- * advice: it may be refused.
+ * Memory for `bytes`, its first word after the header on a cache line. Huge pages take a quarter off an
+ * aggregate over a filter of 12 MB; so a filter that fills some gets whole ones, up to its last byte.
  */
 static void *
 allocate_words(MemoryContext mcxt, Size bytes)
@@ -43,17 +36,15 @@ allocate_words(MemoryContext mcxt, Size bytes)
 	Size line = bytes + CACHE_LINE;
 	char *memory;
 
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-	if (bytes >= HUGE_PAGE)
+	if (bytes >= PBF_HUGE_PAGE)
 	{
-		Size whole = TYPEALIGN(HUGE_PAGE, line);
+		Size whole = TYPEALIGN(PBF_HUGE_PAGE, line);
 
-		memory = MemoryContextAllocHuge(mcxt, whole + HUGE_PAGE);
-		memory = (char *) TYPEALIGN(HUGE_PAGE, memory);
-		(void) madvise(memory, whole, MADV_HUGEPAGE);
+		memory = MemoryContextAllocHuge(mcxt, whole + PBF_HUGE_PAGE);
+		memory = (char *) TYPEALIGN(PBF_HUGE_PAGE, memory);
+		pbf_advise_huge_pages(memory, whole);
 	}
 	else
-#endif
 		memory = MemoryContextAlloc(mcxt, line);
 	return memory + -(uintptr_t) (memory + PBF_HEADER_BYTES) % CACHE_LINE;
 }

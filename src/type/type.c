@@ -4,6 +4,9 @@
 #include "postgres.h"
 
 #include <math.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 #include "type/type.h"
 #include "core/sparse.h"
@@ -44,15 +47,29 @@ pbf_fetch_copy(Datum d)
 	if ((Pointer) f != DatumGetPointer(d))
 		return f;
 	copy = palloc(VARSIZE(f));
-	memcpy(copy, f, VARSIZE(f));
-	return copy;
+	pbf_advise_huge_pages(copy, VARSIZE(f));
+	return memcpy(copy, f, VARSIZE(f));
+}
+
+void
+pbf_advise_huge_pages(void *memory pg_attribute_unused(), Size bytes pg_attribute_unused())
+{
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+	char *first = (char *) TYPEALIGN(PBF_HUGE_PAGE, memory);
+	char *end = (char *) TYPEALIGN_DOWN(PBF_HUGE_PAGE, (char *) memory + bytes);
+
+	if (first < end)
+		(void) madvise(first, end - first, MADV_HUGEPAGE);
+#endif
 }
 
 PbfFilter *
 pbf_allocate_bytes(uint64 bytes)
 {
-	PbfFilter *f = palloc0(bytes);
+	PbfFilter *f = palloc(bytes);
 
+	pbf_advise_huge_pages(f, bytes);
+	memset(f, 0, bytes);
 	SET_VARSIZE(f, bytes);
 	return f;
 }

@@ -28,6 +28,14 @@ extern void pbf_check_header(const PbfFilter *f, uint64 bytes);
 #define PG_GETARG_PBF_COPY(n) pbf_fetch_copy(PG_GETARG_DATUM(n))
 #define PG_RETURN_PBF(f) PG_RETURN_POINTER(f)
 
+/*
+ * Asks for huge pages for what fills some of them, before it is touched: a page of 4 KB costs a quarter of a
+ * microsecond, on some virtual machines ten, and random places in many of them miss the TLB. Only advice: the
+ * system may refuse.
+ */
+#define PBF_HUGE_PAGE ((uintptr_t) 2 * 1024 * 1024)
+extern void pbf_advise_huge_pages(void *memory, Size bytes);
+
 /* An empty filter in the current context. The geometry must be valid. */
 extern PbfFilter *pbf_allocate(const PbfGeometry *g, PbfKind kind);
 /* Zeroed memory for a datum of that many bytes, length word set. */
@@ -75,8 +83,10 @@ extern double pbf_current_fpr(const PbfFilter *f);
  * itself. */
 extern PbfFilter *pbf_finish(const PbfFilter *state);
 
-/* reduce.c: folded in half, a new datum; requires an even number of blocks (bits a part, if plain). */
+/* reduce.c: folded in half so many times, a new datum; requires an even number of blocks (bits a part, if
+ * plain) each time. */
 extern bool pbf_can_fold(const PbfGeometry *g, uint32 times);
+extern PbfGeometry pbf_folded_geometry(const PbfGeometry *g, uint32 times);
 extern PbfFilter *pbf_folded(const PbfFilter *f, uint32 times);
 
 #pragma GCC visibility pop
