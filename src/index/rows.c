@@ -33,6 +33,7 @@ bool pbfidx_filter_rows = true;
 
 #define CACHE_LINE 64  /* only speed depends on it */
 #define PAGE_BEGIN 512 /* bytes to fetch of a page that comes next */
+#define PIECE 1024     /* bytes to search of a page while as many are fetched of the next */
 #define FEW_PLACES 4   /* of a literal on a page */
 
 /* Pages that are read to be searched for bytes: the query may want the first row only. */
@@ -337,42 +338,63 @@ get_tuple(const PbfidxRows *rows, Page page, BlockNumber block, OffsetNumber off
 	tuple->t_len = ItemIdGetLength(item);
 }
 
-/* Has the CPU fetch the whole page: row after row, it would wait for each. */
+/* Has the CPU fetch n bytes. */
 static void
-prefetch_page(const char *page)
+prefetch(const char *at, int n)
 {
-	for (int at = 0; at < BLCKSZ; at += CACHE_LINE)
-		__builtin_prefetch(page + at);
+	for (int i = 0; i < n; i += CACHE_LINE)
+		__builtin_prefetch(at + i);
+}
+
+/* Notes where a literal begins, from `from` on; returns how many places those were, at most FEW_PLACES. */
+static int
+note_places(PbfidxRowClause *c, int literal, const char *page, const char *from, const char *end)
+{
+	const char *start = page + Min(((PageHeader) page)->pd_upper, BLCKSZ);
+	int n = 0;
+
+	for (; n < FEW_PLACES; n++, from++)
+	{
+		from = pbfidx_find_literal(&c->clause, literal, start, from, end);
+		if (from == NULL)
+			break;
+		c->first = Min(c->first, (int) (from - page));
+		c->last = Max(c->last, (int) (from - page));
+	}
+	return n;
 }
 
 /*
  * Most pages do not have what a condition of few rows wants: one search tells. Else what is from the first to
- * the last place where it is, at the end of the page if there are many.
+ * the last place where it is, at the end of the page if there are many. The next page, if it is known, is
+ * fetched while this one is searched, piece by piece: at once it would be more than a CPU has in flight.
  */
 static void
-search_page_for(PbfidxRowClause *c, int literal, Page page)
+search_page_for(PbfidxRowClause *c, int literal, const char *page, const char *next)
 {
-	const char *start = page + Min(((PageHeader) page)->pd_upper, BLCKSZ), *end = page + BLCKSZ;
-	const char *at = start;
+	const char *end = page + BLCKSZ;
+	int beyond =
+	    (int) c->clause.any[literal].n - 1; /* the last piece's end, of a literal that begins there */
+	int places = 0;
 
-	for (int i = 0; i < FEW_PLACES; i++, at++)
+	for (const char *piece = page + Min(((PageHeader) page)->pd_upper, BLCKSZ);
+	     piece < end && places < FEW_PLACES; piece += PIECE)
 	{
-		at = pbfidx_find_literal(&c->clause, literal, start, at, end);
-		if (at == NULL)
-			return;
-		c->first = Min(c->first, (int) (at - page));
-		c->last = Max(c->last, (int) (at - page));
+		if (next != NULL)
+			prefetch(next + (piece - page), PIECE);
+		places += note_places(c, literal, page, piece, piece + Min(PIECE + beyond, end - piece));
 	}
-	c->last = BLCKSZ;
+	if (places >= FEW_PLACES)
+		c->last = BLCKSZ;
 }
 
 static void
-search_page(PbfidxRowClause *c, Page page)
+search_page(PbfidxRowClause *c, const char *page, const char *next)
 {
 	c->first = BLCKSZ;
 	c->last = -1;
 	for (int i = 0; i < c->clause.n; i++)
-		search_page_for(c, i, page);
+		search_page_for(c, i, page, i == 0 ? next : NULL);
 }
 
 /* Whether the value of a clause is surely within the version as it is. Nothing is said of one that the
@@ -406,7 +428,7 @@ may_have_bytes(const PbfidxRows *rows, HeapTuple tuple, int at)
 
 /* The versions on a page that the snapshot sees, but for those without the bytes; returns how many. */
 static int
-find_visible(PbfidxRows *rows, Buffer buffer, OffsetNumber *found)
+find_visible(PbfidxRows *rows, Buffer buffer, const char *next, OffsetNumber *found)
 {
 	Page page = BufferGetPage(buffer);
 	BlockNumber block = BufferGetBlockNumber(buffer);
@@ -417,7 +439,7 @@ find_visible(PbfidxRows *rows, Buffer buffer, OffsetNumber *found)
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	pbf_test_for_old_snapshot(rows->scan->xs_snapshot, rows->heap, page);
 	for (int i = 0; i < rows->nclauses; i++)
-		search_page(&rows->clauses[i], page);
+		search_page(&rows->clauses[i], page, i == 0 ? next : NULL);
 	last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
 	{
@@ -494,7 +516,7 @@ add_whole_page(PbfidxRows *rows, BlockNumber block)
 }
 
 static void
-add_rows_of_page(PbfidxRows *rows, BlockNumber block, Buffer seen)
+add_rows_of_page(PbfidxRows *rows, BlockNumber block, Buffer seen, const char *next)
 {
 	OffsetNumber found[MaxHeapTuplesPerPage];
 	ItemPointerData tids[MaxHeapTuplesPerPage];
@@ -503,8 +525,8 @@ add_rows_of_page(PbfidxRows *rows, BlockNumber block, Buffer seen)
 	int n;
 
 	if (rows->nclauses == 0)
-		prefetch_page(BufferGetPage(buffer));
-	n = find_visible(rows, buffer, found);
+		prefetch(BufferGetPage(buffer), BLCKSZ); /* row after row, it would wait for each */
+	n = find_visible(rows, buffer, next, found);
 	if (n > 0)
 		n = keep_matches(rows, buffer, found, n, &exact);
 	rooted = to_roots(buffer, found, n);
@@ -585,8 +607,14 @@ look_ahead(PbfidxRows *rows, int64 i)
 	if (!BufferIsValid(buffer) || BufferIsLocal(buffer))
 		return;
 	pbfidx_prefetch_buffer(buffer);
-	for (int at = 0; at < PAGE_BEGIN; at += CACHE_LINE)
-		__builtin_prefetch((const char *) BufferGetPage(buffer) + at);
+	prefetch(BufferGetPage(buffer), PAGE_BEGIN);
+}
+
+/* Where page i was a moment ago, NULL if that is not known. Only good for fetching it. */
+static const char *
+seen_page(const PbfidxRows *rows, int64 i)
+{
+	return i < rows->n && rows->seen[i] > 0 ? BufferGetPage(rows->seen[i]) : NULL;
 }
 
 void
@@ -603,7 +631,8 @@ pbfidx_end_rows(PbfidxRows *rows)
 		CHECK_FOR_INTERRUPTS();
 		if (ahead > 0)
 			look_ahead(rows, i + ahead);
-		add_rows_of_page(rows, rows->pages[i], ahead > 0 ? rows->seen[i] : InvalidBuffer);
+		add_rows_of_page(rows, rows->pages[i], ahead > 0 ? rows->seen[i] : InvalidBuffer,
+		                 ahead > 0 ? seen_page(rows, i + 1) : NULL);
 	}
 	for (; i < rows->n && rows->looking; i++)
 		add_whole_page(rows, rows->pages[i]);
