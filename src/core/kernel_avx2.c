@@ -342,7 +342,7 @@ pbf_avx2_find(const PbfNeedle *needle, const char *bytes, size_t n)
 		{
 			const char *at = bytes + i + __builtin_ctzll(left);
 
-			if (memcmp(at, needle->bytes, needle->n) == 0)
+			if (pbf_needle_is_at(needle, at))
 				return at;
 		}
 	}

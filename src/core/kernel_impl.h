@@ -94,6 +94,24 @@ pbf_popcount_word(uint64_t x)
 	return (x * UINT64_C(0x0101010101010101)) >> 56;
 }
 
+/* Whether the needle is at `at`. Up to eight bytes, as most that are looked for, are two loads and no call. */
+PBF_INLINE bool
+pbf_needle_is_at(const PbfNeedle *needle, const char *at)
+{
+	const char *bytes = needle->bytes;
+	size_t n = needle->n;
+	uint32_t first[2], last[2];
+
+	if (n < sizeof(uint32_t))
+		return memcmp(at, bytes, n) == 0;
+	memcpy(&first[0], at, sizeof(uint32_t));
+	memcpy(&first[1], bytes, sizeof(uint32_t));
+	memcpy(&last[0], at + n - sizeof(uint32_t), sizeof(uint32_t));
+	memcpy(&last[1], bytes + n - sizeof(uint32_t), sizeof(uint32_t));
+	return first[0] == first[1] && last[0] == last[1] &&
+	       (n <= 2 * sizeof(uint32_t) || memcmp(at, bytes, n) == 0);
+}
+
 /*
  * Parts that are tested together, without a branch, before asking whether to go on: at a fill of a half, few
  * keys that were not added survive four, and a guess the CPU gets wrong costs more than four tests.

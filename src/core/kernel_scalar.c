@@ -119,7 +119,7 @@ pbf_scalar_find(const PbfNeedle *needle, const char *bytes, size_t n)
 		at = memchr(bytes + r, needle->bytes[r], n - needle->n + 1);
 		if (at == NULL)
 			return NULL;
-		if (memcmp(at - r, needle->bytes, needle->n) == 0)
+		if (pbf_needle_is_at(needle, at - r))
 			return at - r;
 		at = at - r + 1;
 	}
