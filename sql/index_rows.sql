@@ -273,6 +273,25 @@ SELECT c AS cond, x.* FROM unnest(ARRAY['t @> ''{x}''', 'n && ''{23,1}''', 't = 
 DROP INDEX inside_all;
 SELECT * FROM finds('inside', 't @> ''{x}'' AND id IN (2, 3, 4)', 't && ''{q,y}'' AND id IN (2, 3, 4)', 't @> ''{x}'' AND id = 4');
 SELECT * FROM blocks('t @> ''{x}'' AND id IN (2, 3, 4)', 'inside');
+-- Elements at all places of a page, of 64 bytes each: pages are searched piece by piece, and one in 16 of them begins in
+-- one piece and ends in the next.
+CREATE TABLE places AS SELECT i AS id, ARRAY[md5(i::text) || md5((-i)::text)] AS t FROM generate_series(1, 5000) i;
+CREATE INDEX ON places USING pbfidx (t);
+VACUUM (ANALYZE) places;
+CREATE FUNCTION misplaced(OUT asked bigint, OUT wrong bigint) LANGUAGE plpgsql AS $$
+DECLARE p record; found int[];
+BEGIN
+	asked := 0; wrong := 0;
+	FOR p IN SELECT * FROM places LOOP
+		SELECT array_agg(id) INTO found FROM places WHERE t @> p.t;
+		asked := asked + 1;
+		wrong := wrong + (found IS DISTINCT FROM ARRAY[p.id])::int;
+	END LOOP;
+END $$;
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT array_agg(id) FROM places WHERE t @> '{x}';
+SELECT * FROM misplaced();
+RESET enable_seqscan;
 -- The setting pbf.simd changes how bytes are looked for, not what is found.
 SET pbf.simd = scalar;
 SELECT count(*) > 300 AS enough, sum(missing + extra) AS wrong FROM asked, find(tab, cond) WHERE n % 5 = 0;
