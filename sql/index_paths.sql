@@ -493,6 +493,28 @@ RESET pbf.enable_index;
 CREATE INDEX chosen_btree ON chosen (u);
 SELECT uses('SELECT * FROM chosen WHERE u = 77') AS btree_is_better;
 DROP INDEX chosen_btree;
+-- What the rows cost that the executor gets: elements that all, some and few rows have.
+CREATE TABLE tagged AS SELECT i AS id, ARRAY['all', 's' || i % 3, 'f' || i % 1000] AS tags FROM generate_series(1, 100000) i;
+CREATE INDEX ON tagged USING pbfidx (tags);
+VACUUM ANALYZE tagged;
+SELECT tag, uses(format('SELECT * FROM tagged WHERE tags @> ARRAY[%L]', tag)) FROM unnest('{all,s1,f5}'::text[]) tag;
+-- A range of a partial index is read as a whole, even where less than a row is expected: each page counts.
+CREATE INDEX chosen_some ON chosen USING pbfidx (many) WITH (pages_per_range = 32) WHERE few = 1 AND u % 100 = 1;
+ANALYZE chosen;
+CREATE FUNCTION cost(query text) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
+	RETURN plan->0->'Plan'->'Total Cost';
+END $$;
+DROP INDEX chosen_all;
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT * FROM chosen WHERE many = 77 AND few = 1 AND u % 100 = 1;
+SELECT cost('SELECT * FROM chosen WHERE many = 77 AND few = 1 AND u % 100 = 1') > 32 AS range_counts;
+RESET enable_seqscan;
+DROP INDEX chosen_some;
+CREATE INDEX chosen_all ON chosen USING pbfidx (u, few, many);
 
 -- Each scan is counted.
 SELECT pg_stat_force_next_flush();

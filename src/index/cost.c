@@ -268,16 +268,24 @@ looks_at_rows(IndexPath *path, const Search *search, double pages)
 	       pages <= pbfidx_most_filtered_pages(search->keys, search->literals, false);
 }
 
-/* What it costs to leave out one row of a page that was found. */
+/*
+ * What the rows of the pages found cost beyond those that the server prices, `fetched` of them. If the scan
+ * looks at them, the executor gets those alone that may match.
+ */
 static Cost
-cost_of_row(PlannerInfo *root, IndexPath *path, const Search *search, double pages)
+cost_of_rows(PlannerInfo *root, IndexPath *path, const Search *search, double pages, double found,
+             double matching, double fetched)
 {
+	Cost look = 0;
 	QualCost qual_cost;
 
 	if (looks_at_rows(path, search, pages))
-		return cpu_tuple_cost;
+	{
+		look = Max(0, found - fetched) * cpu_tuple_cost;
+		found = matching;
+	}
 	cost_qual_eval(&qual_cost, get_quals_from_indexclauses(path->indexclauses), root);
-	return cpu_tuple_cost + qual_cost.per_tuple;
+	return look + Max(0, found - fetched) * (cpu_tuple_cost + qual_cost.per_tuple);
 }
 
 /* Of so many of an index, read in the order in which they are stored: the formula of bitmap heap scans. */
@@ -299,7 +307,7 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	Shape shape = open_index(info);
 	List *quals = add_predicate_to_index_quals(info, get_quals_from_indexclauses(path->indexclauses));
 	double heap_pages = Max(rel->pages, 1), tuples = Max(rel->tuples, 1);
-	double rows = tuples * clauselist_selectivity(root, quals, rel->relid, JOIN_INNER, NULL);
+	double rows = clamp_row_est(tuples * clauselist_selectivity(root, quals, rel->relid, JOIN_INNER, NULL));
 	Search search = search_for_path(root, &shape, path);
 	double ranges = ceil(heap_pages / shape.pages_per_range);
 	double slabs = ceil(ranges / PBFIDX_COLUMNS);
@@ -320,7 +328,7 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	*startup_cost = 0;
 	*total_cost =
 	    *pages * cost_of_page(info, *pages) + probes * PROBE_OPERATORS * cpu_operator_cost +
-	    Max(0, found_pages * tuples / heap_pages - fetched) * cost_of_row(root, path, &search, found_pages);
+	    cost_of_rows(root, path, &search, found_pages, found_pages * tuples / heap_pages, rows, fetched);
 }
 
 /* ---- the setting pbf.enable_index ---- */
