@@ -583,6 +583,26 @@ SET client_min_messages = notice;
 SELECT pbfidx_check('theirs_a');
 SELECT pbfidx_resummarize('theirs_a');
 SET client_min_messages = warning;
+-- What does not find its functions there is told why.
+CREATE FUNCTION inner_one(int) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT ''x''::text';
+CREATE FUNCTION outer_one(a int) RETURNS text LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN inner_one(a); END';
+CREATE TABLE ours (a int);
+CREATE INDEX ours_a ON ours USING pbfidx (outer_one(a));
+INSERT INTO ours VALUES (1);
+DO $$
+DECLARE
+	context text;
+BEGIN
+	PERFORM pbfidx_check('ours_a');
+EXCEPTION WHEN undefined_function THEN
+	GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+	RAISE WARNING '%: %', SQLERRM, substring(context, 'functions of index[^\n]*');
+END $$;
+-- Columns have the names of today.
+CREATE TABLE renamed (a int, b text, "C d" int);
+CREATE INDEX renamed_idx ON renamed USING pbfidx (a, lower(b), "C d", a);
+ALTER TABLE renamed RENAME a TO aa;
+SELECT index_columns FROM pbfidx_stats('renamed_idx');
 -- Nondeterministic collations, where there is ICU.
 SELECT EXISTS (SELECT FROM pg_collation WHERE collprovider = 'i') AS icu \gset
 \if :icu

@@ -273,13 +273,13 @@ SELECT c AS cond, x.* FROM unnest(ARRAY['t @> ''{x}''', 'n && ''{23,1}''', 't = 
 DROP INDEX inside_all;
 SELECT * FROM finds('inside', 't @> ''{x}'' AND id IN (2, 3, 4)', 't && ''{q,y}'' AND id IN (2, 3, 4)', 't @> ''{x}'' AND id = 4');
 SELECT * FROM blocks('t @> ''{x}'' AND id IN (2, 3, 4)', 'inside');
--- Elements at all places of a page, of 64 bytes each: pages are searched piece by piece, and one in 16 of them begins in
--- one piece and ends in the next.
-CREATE TABLE places AS SELECT i AS id, ARRAY[md5(i::text) || md5((-i)::text)] AS t FROM generate_series(1, 5000) i;
+-- Pages are searched piece by piece: elements that begin in one and end in the next, and whose header is in one and the
+-- bytes are in the next. Lengths without a period, and arrays at odd places, have them everywhere.
+CREATE TABLE places AS SELECT i::bigint AS id, ARRAY[md5(i::text) || left(md5((-i)::text), hashint4(i) & 31)] AS t FROM generate_series(1, 5000) i;
 CREATE INDEX ON places USING pbfidx (t);
 VACUUM (ANALYZE) places;
 CREATE FUNCTION misplaced(OUT asked bigint, OUT wrong bigint) LANGUAGE plpgsql AS $$
-DECLARE p record; found int[];
+DECLARE p record; found bigint[];
 BEGIN
 	asked := 0; wrong := 0;
 	FOR p IN SELECT * FROM places LOOP

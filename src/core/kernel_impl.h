@@ -94,7 +94,8 @@ pbf_popcount_word(uint64_t x)
 	return (x * UINT64_C(0x0101010101010101)) >> 56;
 }
 
-/* Whether the needle is at `at`. Up to eight bytes, as most that are looked for, are two loads and no call. */
+/* Whether the needle is at `at`. Its first and its last four bytes together are all of one of four to eight
+ * bytes, as most are. */
 PBF_INLINE bool
 pbf_needle_is_at(const PbfNeedle *needle, const char *at)
 {

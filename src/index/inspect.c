@@ -21,6 +21,7 @@
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
@@ -224,7 +225,7 @@ add_slab(void *arg, Relation index, PbfidxSlabId id, const PbfidxEntry *entry, c
 	stats->saturated += s.saturated;
 }
 
-/* Names of the columns of a group, as text[]. */
+/* The columns of a group, as text[]: names as they are today, or expressions. */
 static Datum
 group_columns(Relation index, uint32 group)
 {
@@ -234,7 +235,9 @@ group_columns(Relation index, uint32 group)
 	for (int i = 0; i < n; i++)
 	{
 		if ((pbfidx_cache(index)->column_group[i] & ~PBFIDX_GROUP_MULTIKEY) == group)
-			names[found++] = CStringGetTextDatum(NameStr(TupleDescAttr(RelationGetDescr(index), i)->attname));
+			names[found++] =
+			    DirectFunctionCall3(pg_get_indexdef_ext, ObjectIdGetDatum(RelationGetRelid(index)),
+			                        Int32GetDatum(i + 1), BoolGetDatum(true));
 	}
 	return PointerGetDatum(construct_array(names, found, TEXTOID, -1, false, TYPALIGN_INT));
 }
@@ -340,35 +343,43 @@ pbfidx_slabs(PG_FUNCTION_ARGS)
  * Expressions and predicates are the table owner's code: they run as the owner, in a security-restricted
  * operation and with a safe search_path.
  */
+#define SAFE_SEARCH_PATH "pg_catalog, pg_temp"
+
 typedef struct OwnersRights
 {
 	Oid user;
 	int context;
 	int nest;
+	ErrorContextCallback told;
 } OwnersRights;
 
-static OwnersRights
-become_owner(Relation heap)
+static void
+tell_search_path(void *index)
 {
-	OwnersRights saved;
-
-	GetUserIdAndSecContext(&saved.user, &saved.context);
-	SetUserIdAndSecContext(heap->rd_rel->relowner, saved.context | SECURITY_RESTRICTED_OPERATION);
-	saved.nest = NewGUCNestLevel();
-	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
-	                         GUC_ACTION_SAVE, true, 0, false);
-	return saved;
+	errcontext("functions of index \"%s\" run as the table's owner, with search_path = %s",
+	           RelationGetRelationName((Relation) index), SAFE_SEARCH_PATH);
 }
 
 static void
-become_oneself(OwnersRights saved)
+become_owner(OwnersRights *saved, Relation heap, Relation index)
 {
-	AtEOXact_GUC(false, saved.nest);
-	SetUserIdAndSecContext(saved.user, saved.context);
+	GetUserIdAndSecContext(&saved->user, &saved->context);
+	SetUserIdAndSecContext(heap->rd_rel->relowner, saved->context | SECURITY_RESTRICTED_OPERATION);
+	saved->nest = NewGUCNestLevel();
+	(void) set_config_option("search_path", SAFE_SEARCH_PATH, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+	                         true, 0, false);
+	saved->told = (ErrorContextCallback){error_context_stack, tell_search_path, index};
+	error_context_stack = &saved->told;
 }
 
-/* As the table's owner, with a safe search_path, in a security-restricted operation: expressions are the
- * owner's code. */
+static void
+become_oneself(const OwnersRights *saved)
+{
+	error_context_stack = saved->told.previous;
+	AtEOXact_GUC(false, saved->nest);
+	SetUserIdAndSecContext(saved->user, saved->context);
+}
+
 /* ---- check ---- */
 
 Datum
@@ -380,10 +391,11 @@ pbfidx_check(PG_FUNCTION_ARGS)
 	pbfidx_check_structure(o.index);
 	if (heapallindexed)
 	{
-		OwnersRights saved = become_owner(o.heap);
+		OwnersRights saved;
 
+		become_owner(&saved, o.heap, o.index);
 		pbfidx_check_heap(o.heap, o.index);
-		become_oneself(saved);
+		become_oneself(&saved);
 	}
 	close_index(o, AccessShareLock);
 	PG_RETURN_VOID();
@@ -465,9 +477,9 @@ pbfidx_resummarize(PG_FUNCTION_ARGS)
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, get_rel_name(oid));
 	o = open_index(oid, ShareUpdateExclusiveLock);
 	require_valid(o.index);
-	saved = become_owner(o.heap);
+	become_owner(&saved, o.heap, o.index);
 	rebuilt = resummarize(o.heap, o.index, first_page, last_page);
-	become_oneself(saved);
+	become_oneself(&saved);
 	close_index(o, ShareUpdateExclusiveLock);
 	PG_RETURN_INT64(rebuilt);
 }

@@ -346,11 +346,11 @@ prefetch(const char *at, int n)
 		__builtin_prefetch(at + i);
 }
 
-/* Notes where a literal begins, from `from` on; returns how many places those were, at most FEW_PLACES. */
+/* Notes where a literal begins in from .. end - 1, at most FEW_PLACES; returns how many. Before it, from
+ * `start` on, there may be what belongs to it. */
 static int
-note_places(PbfidxRowClause *c, int literal, const char *page, const char *from, const char *end)
+note_places(PbfidxRowClause *c, int literal, Page page, const char *start, const char *from, const char *end)
 {
-	const char *start = page + Min(((PageHeader) page)->pd_upper, BLCKSZ);
 	int n = 0;
 
 	for (; n < FEW_PLACES; n++, from++)
@@ -367,29 +367,28 @@ note_places(PbfidxRowClause *c, int literal, const char *page, const char *from,
 /*
  * Most pages do not have what a condition of few rows wants: one search tells. Else what is from the first to
  * the last place where it is, at the end of the page if there are many. The next page, if it is known, is
- * fetched while this one is searched, piece by piece: at once it would be more than a CPU has in flight.
+ * fetched meanwhile, as far as this one is searched. That goes by pieces: at once it would be more than a CPU
+ * has in flight.
  */
 static void
-search_page_for(PbfidxRowClause *c, int literal, const char *page, const char *next)
+search_page_for(PbfidxRowClause *c, int literal, Page page, const char *next)
 {
-	const char *end = page + BLCKSZ;
-	int beyond =
-	    (int) c->clause.any[literal].n - 1; /* the last piece's end, of a literal that begins there */
+	const char *start = page + Min(((PageHeader) page)->pd_upper, BLCKSZ), *end = page + BLCKSZ;
+	int beyond = (int) c->clause.any[literal].n - 1; /* a piece's end, of a literal that begins there */
 	int places = 0;
 
-	for (const char *piece = page + Min(((PageHeader) page)->pd_upper, BLCKSZ);
-	     piece < end && places < FEW_PLACES; piece += PIECE)
+	for (const char *piece = start; piece < end && places < FEW_PLACES; piece += PIECE)
 	{
 		if (next != NULL)
-			prefetch(next + (piece - page), PIECE);
-		places += note_places(c, literal, page, piece, piece + Min(PIECE + beyond, end - piece));
+			prefetch(next + (piece - page), Min(PIECE, end - piece));
+		places += note_places(c, literal, page, start, piece, piece + Min(PIECE + beyond, end - piece));
 	}
 	if (places >= FEW_PLACES)
 		c->last = BLCKSZ;
 }
 
 static void
-search_page(PbfidxRowClause *c, const char *page, const char *next)
+search_page(PbfidxRowClause *c, Page page, const char *next)
 {
 	c->first = BLCKSZ;
 	c->last = -1;

@@ -479,7 +479,7 @@ add_sparse(FunctionCallInfo fcinfo, State *state, const PbfFilter *sparse)
 static State
 copied_state(const PbfFilter *f)
 {
-	return flat_state(memcpy(palloc(VARSIZE(f)), f, VARSIZE(f)));
+	return flat_state(pbf_copy(f));
 }
 
 /* Two states of aggregates without a capacity. */
@@ -596,13 +596,12 @@ expected_folds(const PbfFilter *f, double target)
 	double n = pbf_cardinality_of(&g, pbf_filter_popcount(&g, f->words));
 	uint32 folds = 0;
 
-	while (isfinite(n) && pbf_can_fold(&g, folds + 1))
+	for (; isfinite(n) && pbf_can_fold(&g, folds + 1); folds++)
 	{
 		PbfGeometry folded = pbf_folded_geometry(&g, folds + 1);
 
 		if (pbf_fpr_of(&folded, n) > target)
 			break;
-		folds++;
 	}
 	return folds;
 }
@@ -617,6 +616,28 @@ warn_of_rate(double fpr, double target)
 	        errhint("Give the expected number of distinct elements as the capacity."));
 }
 
+/* Folded as often as the rate stays within `target`; the filter itself is freed. */
+static PbfFilter *
+folded_further(PbfFilter *f, double target)
+{
+	for (;;)
+	{
+		PbfGeometry g = pbf_geometry_of(f);
+		PbfFilter *half;
+
+		if (!pbf_can_fold(&g, 1))
+			return f;
+		half = pbf_folded(f, 1);
+		if (pbf_current_fpr(half) > target)
+		{
+			pfree(half);
+			return f;
+		}
+		pfree(f);
+		f = half;
+	}
+}
+
 /*
  * Folded as often as the rate stays within what was asked. Each attempt takes time and memory, so the first
  * is the expected one: nearly always it is right, and one more fold shows that.
@@ -627,6 +648,7 @@ finish_large(const PbfFilter *state)
 	uint32 folds = expected_folds(state, state->target);
 	PbfFilter *f = pbf_folded(state, folds);
 	double fpr = pbf_current_fpr(f);
+	bool refuted = fpr > state->target;
 
 	for (; fpr > state->target && folds > 0; fpr = pbf_current_fpr(f))
 	{
@@ -635,22 +657,7 @@ finish_large(const PbfFilter *state)
 	}
 	if (fpr > state->target)
 		warn_of_rate(fpr, state->target);
-	for (;;)
-	{
-		PbfGeometry g = pbf_geometry_of(f);
-		PbfFilter *half;
-
-		if (!pbf_can_fold(&g, 1))
-			return f;
-		half = pbf_folded(f, 1);
-		if (pbf_current_fpr(half) > state->target)
-		{
-			pfree(half);
-			return f;
-		}
-		pfree(f);
-		f = half;
-	}
+	return refuted ? f : folded_further(f, state->target);
 }
 
 PbfFilter *
@@ -663,7 +670,8 @@ pbf_finish(const PbfFilter *state)
 	return (PbfFilter *) state;
 }
 
-/* The filter of a state that is only read: final functions do not get the right to change it. */
+/* The filter of a state, in its place if it is an object. Final functions must not change a state; to add
+ * what is held back does not. */
 static PbfFilter *
 fetch_state(Datum d)
 {
@@ -696,6 +704,6 @@ pbf_agg_final(PG_FUNCTION_ARGS)
 	/* In a window function the state goes on changing after its value was given out. */
 	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(state)) ||
 	    AggCheckCallContext(fcinfo, NULL) == AGG_CONTEXT_WINDOW)
-		PG_RETURN_PBF(pbf_folded(f, 0));
+		PG_RETURN_PBF(pbf_copy(f));
 	PG_RETURN_PBF(f);
 }

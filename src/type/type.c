@@ -42,13 +42,8 @@ PbfFilter *
 pbf_fetch_copy(Datum d)
 {
 	PbfFilter *f = pbf_fetch(d);
-	PbfFilter *copy;
 
-	if ((Pointer) f != DatumGetPointer(d))
-		return f;
-	copy = palloc(VARSIZE(f));
-	pbf_advise_huge_pages(copy, VARSIZE(f));
-	return memcpy(copy, f, VARSIZE(f));
+	return (Pointer) f == DatumGetPointer(d) ? pbf_copy(f) : f;
 }
 
 void
@@ -61,6 +56,15 @@ pbf_advise_huge_pages(void *memory pg_attribute_unused(), Size bytes pg_attribut
 	if (first < end)
 		(void) madvise(first, end - first, MADV_HUGEPAGE);
 #endif
+}
+
+PbfFilter *
+pbf_copy(const PbfFilter *f)
+{
+	PbfFilter *copy = palloc(VARSIZE(f));
+
+	pbf_advise_huge_pages(copy, VARSIZE(f));
+	return memcpy(copy, f, VARSIZE(f));
 }
 
 PbfFilter *

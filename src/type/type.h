@@ -38,6 +38,8 @@ extern void pbf_advise_huge_pages(void *memory, Size bytes);
 
 /* An empty filter in the current context. The geometry must be valid. */
 extern PbfFilter *pbf_allocate(const PbfGeometry *g, PbfKind kind);
+/* A copy of a flat filter, in the current context. */
+extern PbfFilter *pbf_copy(const PbfFilter *f);
 /* Zeroed memory for a datum of that many bytes, length word set. */
 extern PbfFilter *pbf_allocate_bytes(uint64 bytes);
 /* A copy with another geometry's room: header as g and the kind of f, words zero. */
