@@ -26,7 +26,7 @@ min()
 
 cpu()
 {
-	lscpu | awk -F': *' -v key="$1" '$1 ~ "^ *" key "$" { print $2; exit }'
+	lscpu | awk -F': *' -v key="$1" '$1 ~ "^ *" key "$" && !told { print $2; told = 1 } END { if (!told) print "unknown" }'
 }
 
 load()
