@@ -80,8 +80,8 @@ mix_positions(__m512i x)
 
 /*
  * As pbf_locate_group, a key a lane. A single key is located by scalar code: both mixers in one vector are
- * fewer instructions, but it takes longer until the block is known. A loop of probes gains a sixth by that,
- * a query that probes row by row loses 3 %.
+ * fewer instructions, but it takes longer until the block is known. A loop of probes gains by that, a query
+ * that probes row by row loses.
  */
 PBF_INLINE PBF_TARGET void
 locate_group(PbfGroup *g, const uint64_t *h, uint32_t blocks)

@@ -29,9 +29,9 @@ extern void pbf_check_header(const PbfFilter *f, uint64 bytes);
 #define PG_RETURN_PBF(f) PG_RETURN_POINTER(f)
 
 /*
- * Asks for huge pages for what fills some of them, before it is touched: a page of 4 KB costs a quarter of a
- * microsecond, on some virtual machines ten, and random places in many of them miss the TLB. Only advice: the
- * system may refuse.
+ * Asks for huge pages for what fills some of them, before it is touched: each page of 4 KB is a page fault,
+ * dear on some virtual machines, and random places in many of them miss the TLB. Only advice: the system may
+ * refuse.
  */
 #define PBF_HUGE_PAGE ((uintptr_t) 2 * 1024 * 1024)
 extern void pbf_advise_huge_pages(void *memory, Size bytes);
