@@ -398,28 +398,30 @@ search_page(PbfidxRowClause *c, Page page, const char *next)
 
 /* Whether the value of a clause is surely within the version as it is. Nothing is said of one that the
  * snapshot does not see, whatever its columns are. */
-static bool
-is_plain(const PbfidxRowClause *c, HeapTuple tuple)
+static inline bool
+is_plain(const PbfidxRowClause *c, HeapTupleHeader t, int length)
 {
-	HeapTupleHeader t = tuple->t_data;
 	int at = t->t_hoff + c->offset;
 	const char *value = (const char *) t + at;
 
 	if (c->offset < 0 || t->t_infomask & HEAP_HASNULL || HeapTupleHeaderGetNatts(t) < c->attribute ||
-	    at >= (int) tuple->t_len)
+	    at >= length)
 		return false;
 	return VARATT_IS_4B_U(value) || (VARATT_IS_1B(value) && !VARATT_IS_1B_E(value));
 }
 
 /* Whether a version may have what the clauses want, by its bytes, which may be those of another column. */
-static bool
-may_have_bytes(const PbfidxRows *rows, HeapTuple tuple, int at)
+static inline bool
+may_have_bytes(const PbfidxRows *rows, Page page, ItemId item)
 {
+	int at = (int) ItemIdGetOffset(item), length = (int) ItemIdGetLength(item);
+	HeapTupleHeader t = (HeapTupleHeader) PageGetItem(page, item);
+
 	for (int i = 0; i < rows->nclauses; i++)
 	{
 		const PbfidxRowClause *c = &rows->clauses[i];
 
-		if ((at > c->last || at + (int) tuple->t_len <= c->first) && is_plain(c, tuple))
+		if ((at > c->last || at + length <= c->first) && is_plain(c, t, length))
 			return false;
 	}
 	return true;
@@ -442,11 +444,12 @@ find_visible(PbfidxRows *rows, Buffer buffer, const char *next, OffsetNumber *fo
 	last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
 	{
-		if (!ItemIdIsNormal(PageGetItemId(page, offset)))
+		ItemId item = PageGetItemId(page, offset);
+
+		if (!ItemIdIsNormal(item) || !may_have_bytes(rows, page, item))
 			continue;
 		get_tuple(rows, page, block, offset, &tuple);
-		if (may_have_bytes(rows, &tuple, (char *) tuple.t_data - (char *) page) &&
-		    is_visible(rows, buffer, &tuple))
+		if (is_visible(rows, buffer, &tuple))
 			found[n++] = offset;
 	}
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
