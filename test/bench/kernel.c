@@ -5,9 +5,11 @@
  *
  * offset: bytes that the words start beyond a cache line (0 .. 56; a stored value may have any multiple of
  * 8). Keys are 8 bytes and each is new; about half of the probes of 8 parts hit. A time includes the hash of
- * the key: XXH3 as in the contract, or one multiplication, to see the filter alone. "limit" is the time of
- * reading random lines of 64 bytes with PBF_PREFETCH_WINDOW of them in flight. All times are medians; kernels
- * take turns within a run, so that a disturbance does not hit one of them alone.
+ * the key: XXH3 as in the contract, or one multiplication, to see the filter alone. "loop" is what one would
+ * write without kernels: it probes from part to part until a bit is not set (and adds as the scalar kernel
+ * does). "limit" is the time of reading random lines of 64 bytes with PBF_PREFETCH_WINDOW of them in flight.
+ * All times are medians; kernels take turns within a run, so that a disturbance does not hit one of them
+ * alone.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -21,7 +23,7 @@
 
 #define BATCH 1024
 #define MAX_RUNS 31
-#define MAX_KERNELS 4
+#define MAX_KERNELS 5
 
 typedef enum Measure
 {
@@ -337,6 +339,29 @@ bench_filter(double mib, Bench *b, int runs, const PbfKernel **kernels, int nker
 	fflush(stdout);
 }
 
+/* What one would write first: from part to part until a bit is not set. */
+static bool
+loop_contains(const uint64_t *words, uint32_t blocks, uint32_t parts, uint64_t h)
+{
+	const uint64_t *block = words + (size_t) pbf_block_of(h, blocks) * parts;
+	uint64_t positions = pbf_positions_of(h);
+
+	for (uint32_t i = 0; i < parts; i++, positions >>= 6)
+	{
+		if ((block[i] >> (positions & 63) & 1) == 0)
+			return false;
+	}
+	return true;
+}
+
+static void
+loop_contains_many(const uint64_t *words, uint32_t blocks, uint32_t parts, const uint64_t *h, size_t n,
+                   uint8_t *hit)
+{
+	for (size_t i = 0; i < n; i++)
+		hit[i] = loop_contains(words, blocks, parts, h[i]);
+}
+
 /* Finds the block and the positions of a key as every kernel does for one key, and looks at nothing. */
 static bool
 locate_only(const uint64_t *words, uint32_t blocks, uint32_t parts, uint64_t h)
@@ -407,7 +432,7 @@ parse(int argc, char **argv, Options *o)
 int
 main(int argc, char **argv)
 {
-	static const char *const names[MAX_KERNELS] = {"scalar", "avx2", "avx512", "neon"};
+	static const char *const names[] = {"scalar", "avx2", "avx512", "neon"};
 	static char *defaults[] = {"0.03125", "1", "16", "256"};
 	Options o = {false, 8, 0, 7};
 	const PbfKernel *kernels[MAX_KERNELS];
@@ -415,12 +440,18 @@ main(int argc, char **argv)
 	int arg = parse(argc, argv, &o);
 	char **sizes = arg < argc ? argv + arg : defaults;
 	int nsizes = arg < argc ? argc - arg : 4;
+	PbfKernel loop = pbf_kernel_scalar;
 
-	for (int i = 0; i < MAX_KERNELS; i++)
+	for (int i = 0; i < MAX_KERNELS - 1; i++)
 	{
 		if ((kernels[nkernels] = pbf_kernel_find(names[i])) != NULL)
 			nkernels++;
 	}
+	loop.name = "loop";
+	loop.contains = loop_contains;
+	loop.contains_many = loop_contains_many;
+	if (!o.plain)
+		kernels[nkernels++] = &loop;
 	print_title(&o);
 	for (int i = 0; i < nsizes; i++)
 	{
