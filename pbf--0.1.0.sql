@@ -184,7 +184,7 @@ COMMENT ON FUNCTION pbf_disjoint(pbf, pbf) IS
 CREATE FUNCTION pbf_contains_filter(pbf, pbf) RETURNS bool
 	AS 'MODULE_PATHNAME', 'pbf_contains_filter' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pbf_contains_filter(pbf, pbf) IS
-	'may every element of the second filter be in the first? false is certain';
+	'may every element of the second filter be in the first? false is certain, unless the second came from an intersection or from sizes that are no multiples of each other';
 
 CREATE FUNCTION pbf_same_geometry(pbf, pbf) RETURNS bool
 	AS 'MODULE_PATHNAME', 'pbf_same_geometry' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

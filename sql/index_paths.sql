@@ -660,3 +660,29 @@ SELECT overfull_slabs FROM pbfidx_stats('unqualified_i');
 SELECT pbfidx_check('unqualified_i');
 DROP TABLE unqualified;
 DROP FUNCTION unqualified_outer, unqualified_inner;
+
+-- What a build says of the table's rows, as other indexes do: also those of the same transaction, before and after a rewrite.
+-- (0 would have the planner take the table for empty.)
+BEGIN;
+CREATE TABLE filled AS SELECT i AS k FROM generate_series(1, 10000) i;
+CREATE INDEX filled_btree ON filled (k);
+CREATE INDEX filled_k ON filled USING pbfidx (k);
+SELECT reltuples FROM pg_class WHERE relname = 'filled';
+DELETE FROM filled WHERE k <= 1000;
+REINDEX INDEX filled_k;
+SELECT reltuples FROM pg_class WHERE relname = 'filled';
+COMMIT;
+ALTER TABLE filled ALTER k TYPE bigint;
+SELECT reltuples FROM pg_class WHERE relname = 'filled';
+BEGIN;
+INSERT INTO filled SELECT i FROM generate_series(20001, 21000) i;
+SAVEPOINT s;
+INSERT INTO filled SELECT i FROM generate_series(30001, 32000) i;
+ROLLBACK TO s;
+SET LOCAL min_parallel_table_scan_size = 0;
+SET LOCAL max_parallel_maintenance_workers = 2;
+REINDEX INDEX filled_k;
+SELECT reltuples FROM pg_class WHERE relname = 'filled';
+COMMIT;
+SELECT pbfidx_check('filled_k');
+DROP TABLE filled;

@@ -150,6 +150,24 @@ SELECT pbfidx_check('h_x');
 SELECT * FROM finds('h', 'x @> ''user=>77''', 'x ? ''k2''');
 DROP TABLE h;
 
+-- Thresholds of 0: every row qualifies, also one that has no trigram of the query. (GIN returns none of these.)
+CREATE TABLE similar_texts (x text) WITH (autovacuum_enabled = off);
+INSERT INTO similar_texts SELECT md5(i::text) FROM generate_series(1, 3000) i;
+INSERT INTO similar_texts VALUES (''), (NULL), ('zzz');
+CREATE INDEX similar_x ON similar_texts USING pbfidx (x pbf_trgm_ops);
+SET pg_trgm.similarity_threshold = 0;
+SET pg_trgm.word_similarity_threshold = 0;
+SET pg_trgm.strict_word_similarity_threshold = 0;
+SELECT * FROM finds('similar_texts', 'x % ''zzz''', 'x %> ''zzz''', 'x %>> ''zzz''', '''zzz'' <% x', 'x % ''''');
+SET pg_trgm.similarity_threshold = 0.1;
+SET pg_trgm.word_similarity_threshold = 0.1;
+SET pg_trgm.strict_word_similarity_threshold = 0.1;
+SELECT * FROM finds('similar_texts', 'x % ''zzz''', 'x %> ''zzz''', 'x %>> ''zzz''', '''zzz'' <% x', 'x % ''''');
+RESET pg_trgm.similarity_threshold;
+RESET pg_trgm.word_similarity_threshold;
+RESET pg_trgm.strict_word_similarity_threshold;
+DROP TABLE similar_texts;
+
 SET client_min_messages = warning;
 DROP SCHEMA trgm CASCADE;
 DROP EXTENSION pbf_trgm;

@@ -23,7 +23,7 @@ extern void pbf_filter_union(const PbfGeometry *g, uint64_t *dst, const uint64_t
 extern void pbf_filter_intersect(const PbfGeometry *g, uint64_t *dst, const uint64_t *src);
 /* false: certainly no common key. (Some part of the AND is empty, in every block.) */
 extern bool pbf_filter_overlaps(const PbfGeometry *g, const uint64_t *a, const uint64_t *b);
-/* false: some key of b is certainly not in a. */
+/* false: some key of b is certainly not in a, if b has no other bits than those of its keys. */
 extern bool pbf_filter_contains_filter(const PbfGeometry *g, const uint64_t *a, const uint64_t *b);
 
 extern bool pbf_filter_is_empty(const PbfGeometry *g, const uint64_t *words);

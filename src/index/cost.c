@@ -315,10 +315,10 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	double found_pages = Min(heap_pages, found_ranges * shape.pages_per_range);
 	double fetched, probes;
 
+	if (search.keys == 0 || (shape.index != NULL && !pbfidx_are_hashes_trusted(shape.index)))
+		found_pages = heap_pages;
 	if (shape.index != NULL)
 		index_close(shape.index, NoLock);
-	if (search.keys == 0)
-		found_pages = heap_pages;
 	fetched = 2 * heap_pages * found_pages / (2 * heap_pages - found_pages);
 	*selectivity = Min(1, fetched / tuples);
 	*correlation = 0;

@@ -278,6 +278,14 @@ pbfidx_cache(Relation index)
 	return index->rd_amcache != NULL ? (PbfidxCache *) index->rd_amcache : fill_cache(index);
 }
 
+bool
+pbfidx_are_hashes_trusted(Relation index)
+{
+	const PbfidxCache *cache = pbfidx_cache(index);
+
+	return !(cache->flags & PBFIDX_SERVER_HASH) || cache->server_major == PG_VERSION_NUM / 10000;
+}
+
 PbfidxRecent *
 pbfidx_cached_buffers(Relation index)
 {

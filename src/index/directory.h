@@ -112,6 +112,8 @@ pg_noreturn extern void pbfidx_corrupted(Relation index, const char *detail);
 
 /* The frozen options. Valid until the next catalog access: copy what is needed longer. */
 extern const PbfidxCache *pbfidx_cache(Relation index);
+/* Hashes of another major version of the server may differ from those in the index. */
+extern bool pbfidx_are_hashes_trusted(Relation index);
 /* Where buffers are noted. As above. */
 extern PbfidxRecent *pbfidx_cached_buffers(Relation index);
 /* Before a scan: for an index that has grown, room for the buffers of more of its blocks. */

@@ -56,6 +56,12 @@ close_toast(PbfidxHeapScan *scan)
 	table_close(scan->toast, AccessShareLock);
 }
 
+static bool
+evaluates(const IndexInfo *info)
+{
+	return info->ii_Expressions != NIL || info->ii_Predicate != NIL;
+}
+
 PbfidxHeapScan *
 pbfidx_begin_heapscan_for(Relation heap, IndexInfo *info, PbfidxHasher *hashers, int n, bool row_key,
                           PbfidxScanPurpose purpose)
@@ -68,6 +74,7 @@ pbfidx_begin_heapscan_for(Relation heap, IndexInfo *info, PbfidxHasher *hashers,
 	scan->columns = n;
 	scan->groups = pbfidx_assign_groups(hashers, n);
 	scan->row_key = row_key;
+	scan->interpreted = evaluates(info) || pbfidx_is_any_interpreted(hashers, n);
 	scan->purpose = purpose;
 	scan->strategy = GetAccessStrategy(BAS_BULKREAD);
 	scan->oldest_xmin = GetOldestNonRemovableTransactionId(heap);
@@ -112,7 +119,7 @@ has_external_key(PbfidxHeapScan *scan, HeapTuple tuple)
 {
 	if (!HeapTupleHasExternal(tuple))
 		return false;
-	if (scan->info->ii_Expressions != NIL || scan->info->ii_Predicate != NIL)
+	if (evaluates(scan->info))
 		return true;
 	for (int i = 0; i < scan->columns; i++)
 	{
@@ -164,12 +171,6 @@ typedef enum Version
 	GIVE_UP         /* a rebuild cannot go on */
 } Version;
 
-static bool
-evaluates(const PbfidxHeapScan *scan)
-{
-	return scan->info->ii_Expressions != NIL || scan->info->ii_Predicate != NIL;
-}
-
 /*
  * Expressions were evaluated with success for every version whose insert is complete, by that insert or by
  * the build; for one that is still being inserted that is not known yet, and one that was dead before the
@@ -181,14 +182,14 @@ classify_for_rebuild(PbfidxHeapScan *scan, HeapTuple tuple, HTSV_Result state, T
 	bool live = state == HEAPTUPLE_LIVE;
 	bool gone = state == HEAPTUPLE_RECENTLY_DEAD && TransactionIdPrecedes(dead_after, scan->oldest_xmin);
 
-	if (evaluates(scan) && (state == HEAPTUPLE_INSERT_IN_PROGRESS || gone))
+	if (evaluates(scan->info) && (state == HEAPTUPLE_INSERT_IN_PROGRESS || gone))
 		return GIVE_UP;
 	if (!has_external_key(scan, tuple))
 		return TAKE;
 	if (!live)
 		return GIVE_UP;
-	/* An expression may do anything, so it cannot run under the lock. */
-	if (evaluates(scan))
+	/* What may do anything cannot run under the lock. */
+	if (scan->interpreted)
 		return TAKE;
 	take_keys(scan, tuple);
 	return TAKEN;
@@ -204,9 +205,26 @@ classify_for_build(PbfidxHeapScan *scan, HeapTuple tuple, HTSV_Result state)
 	bool inserted = state == HEAPTUPLE_INSERT_IN_PROGRESS && scan->info->ii_Concurrent;
 	bool deleted = state == HEAPTUPLE_RECENTLY_DEAD;
 
-	if (!(inserted || deleted) || !(evaluates(scan) || has_external_key(scan, tuple)))
+	if (!(inserted || deleted) || !(evaluates(scan->info) || has_external_key(scan, tuple)))
 		return TAKE;
 	return inserted ? SKIP : TAKE_IF_NEEDED;
+}
+
+/* Whether the table has a row by this version, as the server's own builds count: its own inserts too. */
+static bool
+is_counted(HeapTuple tuple, HTSV_Result state)
+{
+	switch (state)
+	{
+		case HEAPTUPLE_LIVE:
+			return true;
+		case HEAPTUPLE_INSERT_IN_PROGRESS:
+			return TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
+		case HEAPTUPLE_DELETE_IN_PROGRESS:
+			return !TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(tuple->t_data));
+		default:
+			return false;
+	}
 }
 
 /* What to do with one version; the buffer is locked. */
@@ -223,8 +241,8 @@ classify(PbfidxHeapScan *scan, HeapTuple tuple, Buffer buffer, TransactionId *de
 		Assert(!HeapTupleHeaderXminCommitted(tuple->t_data));
 		return SKIP; /* its inserter aborted */
 	}
-	if (state == HEAPTUPLE_LIVE && scan->group == 0)
-		scan->live++;
+	if (scan->group == 0)
+		scan->live += is_counted(tuple, state);
 	if (scan->purpose == PBFIDX_REBUILD)
 		return classify_for_rebuild(scan, tuple, state, *dead_after);
 	return classify_for_build(scan, tuple, state);

@@ -245,6 +245,25 @@ pbfidx_uses_server_hash(const PbfidxHasher *hashers, int n)
 	return false;
 }
 
+static bool
+is_interpreted(const PbfidxHasher *h)
+{
+	if (h->multikey && !pbf_is_compiled(h->extract.fn_oid))
+		return true;
+	return h->own ? !pbf_is_compiled(h->function.fn_oid) : h->value.interpreted;
+}
+
+bool
+pbfidx_is_any_interpreted(const PbfidxHasher *hashers, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (is_interpreted(&hashers[i]))
+			return true;
+	}
+	return false;
+}
+
 /* ---- keys ---- */
 
 #define FIRST_ROOM 1024

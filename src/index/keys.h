@@ -77,6 +77,8 @@ extern int pbfidx_assign_groups(PbfidxHasher *hashers, int n);
 extern void pbfidx_require_same_kind(Relation index, const PbfidxHasher *hasher);
 /* Whether a hash of this index comes from a function of the server or a user. */
 extern bool pbfidx_uses_server_hash(const PbfidxHasher *hashers, int n);
+/* Whether a function that makes keys of these columns is not written in C: it may do anything. */
+extern bool pbfidx_is_any_interpreted(const PbfidxHasher *hashers, int n);
 
 static inline uint64
 pbfidx_column_key(int column, uint64 hash)

@@ -186,30 +186,37 @@ prepare_consulting(PbfidxQuery *q)
 		q->answers = palloc0((Size) 1 << q->ntested);
 }
 
-/* By the consistent function. */
-static void
+/* By the consistent function. Returns whether a row may qualify without any of the keys. */
+static bool
 examine(PbfidxQuery *q)
 {
 	if (q->n == 0)
-		return;
+		return false;
 	set_check(q, PBFIDX_KEY_TESTED);
 	if (ask(q))
-		return; /* no key is needed */
+		return true;
 	find_required(q);
 	set_check(q, PBFIDX_KEY_TESTED);
 	if (ask(q))
-		return; /* the required ones are all that counts */
+		return false; /* the required ones are all that counts */
 	if (does_any_do(q))
 		set_any(q, false);
 	else
 		prepare_consulting(q);
+	return false;
 }
 
-/* By the search mode. */
+/*
+ * By the search mode. By default a row without any of the keys does not qualify, and consistent functions
+ * need not know: many say yes to anything. A ternary one that says yes to no key at all knows better, as that
+ * of pg_trgm's % does under a threshold of 0, where GIN loses rows.
+ */
 static void
-examine_mode(PbfidxQuery *q, int32 mode)
+examine_mode(PbfidxQuery *q, int32 mode, bool keyless)
 {
 	if (mode == GIN_SEARCH_MODE_ALL || q->nrequired > 0 || q->any)
+		return;
+	if (mode == GIN_SEARCH_MODE_DEFAULT && keyless && q->class->ternary)
 		return;
 	for (int i = 0; i < q->n; i++)
 	{
@@ -266,8 +273,7 @@ pbfidx_make_query(PbfidxQueryClass *class, StrategyNumber strategy, Datum query)
 	if (q->nulls == NULL)
 		q->nulls = palloc0(Max(q->n, 1) * sizeof(bool));
 	set_keys(q, partial);
-	examine(q);
-	examine_mode(q, mode);
+	examine_mode(q, mode, examine(q));
 	return q;
 }
 

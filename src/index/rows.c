@@ -579,7 +579,10 @@ void
 pbfidx_add_pages(PbfidxRows *rows, BlockNumber first, BlockNumber end)
 {
 	for (BlockNumber block = first; block < end; block++)
+	{
+		CHECK_FOR_INTERRUPTS(); /* the table may be huge */
 		add_page(rows, block);
+	}
 }
 
 static int64

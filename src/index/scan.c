@@ -51,7 +51,8 @@ typedef struct PbfidxScan
 {
 	PbfidxConditions conditions;
 	PbfidxRows rows;
-	bool all_ranges; /* nothing to look for, or an index whose hashes cannot be trusted */
+	bool all_ranges; /* nothing to look for, or an index whose hashes cannot be trusted, */
+	bool warned;     /* of which the user was told */
 
 	/* while a window of areas is looked at */
 	Area areas[WINDOW];
@@ -105,18 +106,17 @@ pbfidx_endscan(IndexScanDesc scan)
 	pfree(so);
 }
 
-/* Hashes of another major version of the server may differ from those in the index. */
 static bool
-hashes_trusted(Relation index)
+hashes_trusted(PbfidxScan *so, Relation index)
 {
-	const PbfidxCache *cache = pbfidx_cache(index);
-
-	if (!(cache->flags & PBFIDX_SERVER_HASH) || cache->server_major == PG_VERSION_NUM / 10000)
+	if (pbfidx_are_hashes_trusted(index))
 		return true;
-	ereport(WARNING,
-	        errmsg("index \"%s\" was built by PostgreSQL %u and uses hash functions of the server",
-	               RelationGetRelationName(index), cache->server_major),
-	        errdetail("Until it is rebuilt, it returns the whole table."), errhint("REINDEX it."));
+	if (!so->warned)
+		ereport(WARNING,
+		        errmsg("index \"%s\" was built by PostgreSQL %u and uses hash functions of the server",
+		               RelationGetRelationName(index), pbfidx_cache(index)->server_major),
+		        errdetail("Until it is rebuilt, it returns the whole table."), errhint("REINDEX it."));
+	so->warned = true;
 	return false;
 }
 
@@ -127,7 +127,7 @@ prepare(PbfidxScan *so, IndexScanDesc scan)
 	int nkeys, widest = 1;
 
 	pbfidx_make_conditions(set, scan->indexRelation, scan->keyData, scan->numberOfKeys);
-	so->all_ranges = set->n == 0 || !hashes_trusted(scan->indexRelation);
+	so->all_ranges = set->n == 0 || !hashes_trusted(so, scan->indexRelation);
 	nkeys = Max(set->nkeys, 1);
 	for (int c = 0; c < set->n; c++)
 		widest = Max(widest, set->list[c].n);

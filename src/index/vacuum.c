@@ -145,21 +145,38 @@ free_pages(Relation index, BlockNumber pages)
 static bool
 runs_owners_code(Relation index)
 {
+	int n = IndexRelationGetNumberOfKeyAttributes(index);
+
 	if (RelationGetIndexExpressions(index) != NIL || RelationGetIndexPredicate(index) != NIL)
 		return true;
-	for (int i = 1; i <= IndexRelationGetNumberOfKeyAttributes(index); i++)
+	for (int i = 1; i <= n; i++)
 	{
 		if (OidIsValid(index_getprocid(index, i, PBFIDX_HASH_PROC)) ||
 		    index_getprocid(index, i, PBFIDX_EXTRACT_VALUE_PROC) >= FirstNormalObjectId)
 			return true;
 	}
-	return false;
+	return pbfidx_is_any_interpreted(pbfidx_hashers(index, CurrentMemoryContext), n);
+}
+
+/* What ended maintenance is told, unless the user ended it. */
+static void
+report_given_up(Relation index, const ErrorData *error)
+{
+	ereport(
+	    WARNING, errcode(error->sqlerrcode),
+	    errmsg("maintenance of index \"%s\" was given up: %s", RelationGetRelationName(index),
+	           error->message),
+	    error->detail != NULL ? errdetail_internal("%s", error->detail) : 0,
+	    runs_owners_code(index)
+	        ? errhint("The index stays right. Its expressions, predicate and support functions run with the "
+	                  "search_path of VACUUM: qualify the names in them.")
+	        : errhint("The index stays right, and the next VACUUM tries again."));
 }
 
 /*
- * The owner's code may fail, for example under another search_path than its author thought of. That must not
- * keep VACUUM from its work on the table, so it runs in a subtransaction: what was begun is resumed another
- * time.
+ * The owner's code may fail, for example under another search_path than its author thought of; the disk may
+ * be full, or a value damaged that VACUUM would not have looked at. That must not keep VACUUM from its work
+ * on the table, so it runs in a subtransaction: what was begun is resumed another time.
  */
 static void
 maintain_guarded(Relation heap, Relation index)
@@ -186,13 +203,7 @@ maintain_guarded(Relation heap, Relation index)
 		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED || error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN ||
 		    error->sqlerrcode == ERRCODE_CRASH_SHUTDOWN)
 			ReThrowError(error);
-		ereport(
-		    WARNING,
-		    errmsg("maintenance of index \"%s\" was given up: %s", RelationGetRelationName(index),
-		           error->message),
-		    errhint("The index stays right. Its expressions, predicate and support functions run with the "
-		            "search_path "
-		            "of VACUUM: qualify the names in them."));
+		report_given_up(index, error);
 		FreeErrorData(error);
 	}
 	PG_END_TRY();
@@ -233,10 +244,10 @@ pbfidx_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 
 		if (push)
 			PushActiveSnapshot(GetTransactionSnapshot());
-		if (runs_owners_code(info->index))
-			maintain_guarded(heap, info->index);
-		else
+		if (IsInParallelMode()) /* where there are no subtransactions */
 			maintain(heap, info->index);
+		else
+			maintain_guarded(heap, info->index);
 		if (push)
 			PopActiveSnapshot();
 		table_close(heap, NoLock);

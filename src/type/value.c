@@ -25,8 +25,10 @@
 #include "access/htup_details.h"
 #include "access/transam.h"
 #include "catalog/pg_collation.h"
+#include "catalog/pg_conversion.h"
 #include "catalog/pg_enum.h"
 #include "catalog/pg_language.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
@@ -86,9 +88,42 @@ free_copy(void *detoasted, Datum value)
 		pfree(detoasted);
 }
 
+static bool
+is_ascii(const char *s, size_t n)
+{
+	unsigned char all = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all |= (unsigned char) s[i];
+	return !IS_HIGHBIT_SET(all);
+}
+
+/* A copy of a string of the database encoding as UTF-8; NULL: it has characters that UTF-8 has not. By the
+ * server's conversion, whatever the search_path has. */
+static char *
+to_utf8(const char *s, size_t n)
+{
+	int encoding = GetDatabaseEncoding();
+	Oid conversion = FindDefaultConversion(PG_CATALOG_NAMESPACE, encoding, PG_UTF8);
+	size_t room = (n + 2) * MAX_CONVERSION_GROWTH;
+	char *utf8;
+
+	if (!OidIsValid(conversion))
+		return NULL;
+	if (room > INT_MAX) /* the conversion that may fail is not for so many bytes */
+		return pg_server_to_any(s, (int) n, PG_UTF8);
+	utf8 = MemoryContextAllocHuge(CurrentMemoryContext, room);
+	if (pg_do_encoding_conversion_buf(conversion, encoding, PG_UTF8, (unsigned char *) s, (int) n,
+	                                  (unsigned char *) utf8, (int) room, true) == (int) n)
+		return utf8;
+	pfree(utf8);
+	return NULL;
+}
+
 /*
  * Hash of a string in the database encoding: its bytes as UTF-8, so that databases of different encodings
- * can exchange filters. What encoding a SQL_ASCII database holds is not known: its bytes as they are.
+ * can exchange filters. Its bytes as they are if it has no such form: no value that the server stores may be
+ * refused. What encoding a SQL_ASCII database holds is not known.
  */
 static uint64
 hash_string(const char *s, size_t n)
@@ -97,11 +132,7 @@ hash_string(const char *s, size_t n)
 	char *utf8;
 	uint64 hash;
 
-	if (encoding == PG_UTF8 || encoding == PG_SQL_ASCII || n == 0)
-		return pbf_hash_bytes(s, n);
-
-	utf8 = pg_server_to_any(s, (int) n, PG_UTF8);
-	if (utf8 == s)
+	if (encoding == PG_UTF8 || encoding == PG_SQL_ASCII || is_ascii(s, n) || (utf8 = to_utf8(s, n)) == NULL)
 		return pbf_hash_bytes(s, n);
 	hash = pbf_hash_bytes(utf8, strlen(utf8));
 	pfree(utf8);
@@ -545,7 +576,20 @@ refuse_filter(Oid type)
 
 /* ---- the fallback ---- */
 
-static void require_immutable(Oid type);
+static bool require_immutable(Oid type);
+
+bool
+pbf_is_compiled(Oid function)
+{
+	HeapTuple row = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Oid language;
+
+	if (!HeapTupleIsValid(row))
+		elog(ERROR, "cache lookup failed for function %u", function);
+	language = ((Form_pg_proc) GETSTRUCT(row))->prolang;
+	ReleaseSysCache(row);
+	return language == INTERNALlanguageId || language == ClanguageId;
+}
 
 /*
  * For a column of a composite value the server calls the hash function without saying whether its second
@@ -556,17 +600,8 @@ static void
 require_compiled(Oid type)
 {
 	Oid function = lookup_type_cache(getBaseType(type), TYPECACHE_HASH_EXTENDED_PROC)->hash_extended_proc;
-	HeapTuple row;
-	Oid language;
 
-	if (!OidIsValid(function))
-		return;
-	row = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-	if (!HeapTupleIsValid(row))
-		elog(ERROR, "cache lookup failed for function %u", function);
-	language = ((Form_pg_proc) GETSTRUCT(row))->prolang;
-	ReleaseSysCache(row);
-	if (language != INTERNALlanguageId && language != ClanguageId)
+	if (OidIsValid(function) && !pbf_is_compiled(function))
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 		        errmsg("hash function %s of type %s cannot be used inside composite values",
 		               format_procedure(function), format_type_be(type)),
@@ -592,12 +627,13 @@ require_immutable_columns(Oid type)
 /*
  * A filter must answer tomorrow as it did today: the hash function of the type must be IMMUTABLE, and so
  * must those of its elements, bounds or columns, which it calls. An anonymous record's columns are not
- * known before there is a value: they are taken on trust.
+ * known before there is a value: they are taken on trust. Returns whether all of them are written in C.
  */
-static void
+static bool
 require_immutable(Oid type)
 {
 	TypeCacheEntry *entry;
+	bool compiled;
 
 	check_stack_depth();
 	type = getBaseType(type);
@@ -609,14 +645,16 @@ require_immutable(Oid type)
 		               format_procedure(entry->hash_extended_proc), format_type_be(type)),
 		        errhint("Cast the values to a type whose hash function is, for example text."));
 
+	compiled = !OidIsValid(entry->hash_extended_proc) || pbf_is_compiled(entry->hash_extended_proc);
 	if (type_is_array(type))
-		require_immutable(get_element_type(type));
-	else if (type_is_range(type))
-		require_immutable(get_range_subtype(type));
-	else if (type_is_multirange(type))
-		require_immutable(get_multirange_range(type));
-	else if (entry->typtype == TYPTYPE_COMPOSITE)
+		return require_immutable(get_element_type(type)) && compiled;
+	if (type_is_range(type))
+		return require_immutable(get_range_subtype(type)) && compiled;
+	if (type_is_multirange(type))
+		return require_immutable(get_multirange_range(type)) && compiled;
+	if (entry->typtype == TYPTYPE_COMPOSITE)
 		require_immutable_columns(type);
+	return compiled;
 }
 
 /*
@@ -636,7 +674,7 @@ extended_hash_function(const TypeCacheEntry *entry)
 static void
 init_fallback(PbfHasher *hasher, Oid type, Oid opintype, Oid function, MemoryContext mcxt)
 {
-	require_immutable(type);
+	hasher->interpreted = !require_immutable(type);
 	fmgr_info_cxt(function, &hasher->fallback, mcxt);
 	hasher->kind = fallback_kind(opintype);
 	hasher->hash = value_fallback;
@@ -647,6 +685,7 @@ apply_rule(PbfHasher *hasher, const ValueRule *rule)
 {
 	hasher->kind = rule->kind;
 	hasher->hash = rule->hash;
+	hasher->interpreted = false;
 }
 
 /* Rules 3 and 4, for a type that is not a domain and not in `rules`. */

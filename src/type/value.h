@@ -28,7 +28,12 @@ struct PbfHasher
 	Oid type; /* the type that pbf_hasher_init was given; InvalidOid before */
 	PbfKind kind;
 	FmgrInfo fallback; /* the type's extended hash function, for kinds without canonical bytes of our own */
+	bool interpreted;  /* that, or one that it calls, is not written in C: it may do anything, wait for locks
+	                      too */
 };
+
+/* Whether a function is written in C. */
+extern bool pbf_is_compiled(Oid function);
 
 /*
  * Prepares hashing of values of `type` (any type; domains are looked through) under `collation`

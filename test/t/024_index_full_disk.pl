@@ -72,6 +72,33 @@ $node->safe_psql('postgres', "INSERT INTO t SELECT i, i, md5(i::text) FROM gener
 $node->safe_psql('postgres', "SELECT pbfidx_resummarize('t_k')");
 right('with room again');
 
+# --- VACUUM ---------------------------------------------------------------------------------------------------------
+
+# More rows in the old pages than the index was made for: VACUUM wants to rebuild slabs of it and has no room.
+# What it does for the table must not depend on that.
+my @columns = map { "a$_" } 1 .. 30;
+my $rows_of = sub { return 'SELECT ' . join(', ', map { "($_ + 30 * i) % 30000" } 1 .. 30) . " FROM generate_series($_[0]) i" };
+$node->safe_psql('postgres', 'CREATE TABLE u (' . join(', ', map { "$_ smallint" } @columns) . ');
+	INSERT INTO u ' . $rows_of->('1, 240000') . ';
+	CREATE INDEX u_k ON u USING pbfidx (' . join(', ', @columns) . ') WITH (pages_per_range = 1, false_positive_rate = 1e-9)');
+$node->safe_psql('postgres', 'DELETE FROM u WHERE (a1 - 1) / 30 % 4 = 0');
+$node->safe_psql('postgres', 'VACUUM u');
+$node->safe_psql('postgres', 'INSERT INTO u ' . $rows_of->('1, 58000') . '; DELETE FROM u WHERE (a1 - 1) / 30 % 9 = 0');
+my $size = $node->safe_psql('postgres', "SELECT pg_relation_size('u_k')");
+cmp_ok($size, '>', 16 * 1024 * 1024, 'a WAL segment is smaller than the index');
+is($node->safe_psql('postgres', "SELECT overfull_slabs > 0 FROM pbfidx_stats('u_k')"), 't', 'there is something to rebuild');
+limit_files($size);
+my ($rc, $out, $err) = $node->psql('postgres', 'VACUUM (VERBOSE) u');
+is($rc, 0, 'VACUUM goes on');
+like($err, qr/WARNING:  maintenance of index "u_k" was given up: could not extend file/, 'and says what it could not do');
+like($err, qr/tuples: \d{4,} removed/, 'dead rows are gone');
+is($node->safe_psql('postgres', "SELECT overfull_slabs > 0 FROM pbfidx_stats('u_k')"), 't', 'it is left to be done');
+$node->safe_psql('postgres', "SELECT pbfidx_check('u_k')");
+limit_files('unlimited');
+is(($node->psql('postgres', 'VACUUM u'))[2], '', 'with room again: no warning');
+is($node->safe_psql('postgres', "SELECT overfull_slabs FROM pbfidx_stats('u_k')"), '0', 'all is done');
+$node->safe_psql('postgres', "SELECT pbfidx_check('u_k'); DROP TABLE u");
+
 # --- memory ---------------------------------------------------------------------------------------------------------
 
 # A backend may have no more address space than it has, and a little. What fails says so, and nothing else happens.
