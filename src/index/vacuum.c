@@ -158,7 +158,7 @@ runs_owners_code(Relation index)
 	return pbfidx_is_any_interpreted(pbfidx_hashers(index, CurrentMemoryContext), n);
 }
 
-/* What ended maintenance is told, unless the user ended it. */
+/* What ended maintenance is told. */
 static void
 report_given_up(Relation index, const ErrorData *error)
 {
@@ -167,10 +167,8 @@ report_given_up(Relation index, const ErrorData *error)
 	    errmsg("maintenance of index \"%s\" was given up: %s", RelationGetRelationName(index),
 	           error->message),
 	    error->detail != NULL ? errdetail_internal("%s", error->detail) : 0,
-	    runs_owners_code(index)
-	        ? errhint("The index stays right. Its expressions, predicate and support functions run with the "
-	                  "search_path of VACUUM: qualify the names in them.")
-	        : errhint("The index stays right, and the next VACUUM tries again."));
+	    errhint("The index stays right, and the next VACUUM tries again. Expressions, predicates and support "
+	            "functions run with the search_path of VACUUM: qualify the names in them."));
 }
 
 /*
