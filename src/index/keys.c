@@ -99,6 +99,8 @@ use_own_function(PbfidxHasher *hasher, const ColumnClass *class, Oid type, Memor
 		    errdetail("Function %s does not.", format_procedure(function)),
 		    errhint("Leave it out, and keys are hashed by their type."));
 	hasher->own = true;
+	hasher->open =
+	    !pbf_is_compiled(function) || type_is_array(type) || type_is_range(type) || type_is_multirange(type);
 	fmgr_info_cxt(function, &hasher->function, mcxt);
 	return true;
 }
@@ -250,7 +252,7 @@ is_interpreted(const PbfidxHasher *h)
 {
 	if (h->multikey && !pbf_is_compiled(h->extract.fn_oid))
 		return true;
-	return h->own ? !pbf_is_compiled(h->function.fn_oid) : h->value.interpreted;
+	return h->own ? h->open : h->value.interpreted;
 }
 
 bool

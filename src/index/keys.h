@@ -34,7 +34,8 @@
 typedef struct PbfidxHasher
 {
 	PbfHasher value; /* by the hash contract, enums by OID */
-	bool own;        /* by the operator class's function instead */
+	bool own;        /* by the operator class's function instead, */
+	bool open;       /* which is not written in C, or calls that of another type */
 	FmgrInfo function;
 	Oid collation;
 	int column; /* from 0 */

@@ -242,10 +242,10 @@ pbfidx_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 
 		if (push)
 			PushActiveSnapshot(GetTransactionSnapshot());
-		if (IsInParallelMode()) /* where there are no subtransactions */
-			maintain(heap, info->index);
-		else
+		if (PBF_MAY_BEGIN_SUBTRANSACTION())
 			maintain_guarded(heap, info->index);
+		else
+			maintain(heap, info->index);
 		if (push)
 			PopActiveSnapshot();
 		table_close(heap, NoLock);

@@ -39,6 +39,7 @@
 #include "utils/date.h"
 #include "utils/inet.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/numeric.h"
 #include "utils/regproc.h"
 #include "utils/syscache.h"
@@ -98,23 +99,37 @@ is_ascii(const char *s, size_t n)
 	return !IS_HIGHBIT_SET(all);
 }
 
-/* A copy of a string of the database encoding as UTF-8; NULL: it has characters that UTF-8 has not. By the
- * server's conversion, whatever the search_path has. */
+/* The server's conversion from the database encoding to UTF-8, whatever the search_path has; NULL: none. */
+static FmgrInfo *
+utf8_conversion(void)
+{
+	static FmgrInfo function;
+	static bool known = false;
+	Oid oid;
+
+	if (!known)
+	{
+		oid = FindDefaultConversion(PG_CATALOG_NAMESPACE, GetDatabaseEncoding(), PG_UTF8);
+		if (OidIsValid(oid))
+			fmgr_info_cxt(oid, &function, TopMemoryContext);
+		known = true;
+	}
+	return OidIsValid(function.fn_oid) ? &function : NULL;
+}
+
+/* A copy of a string of the database encoding as UTF-8; NULL: it has characters that UTF-8 has not. */
 static char *
 to_utf8(const char *s, size_t n)
 {
-	int encoding = GetDatabaseEncoding();
-	Oid conversion = FindDefaultConversion(PG_CATALOG_NAMESPACE, encoding, PG_UTF8);
-	size_t room = (n + 2) * MAX_CONVERSION_GROWTH;
+	FmgrInfo *conversion = utf8_conversion();
 	char *utf8;
 
-	if (!OidIsValid(conversion))
+	if (conversion == NULL)
 		return NULL;
-	if (room > INT_MAX) /* the conversion that may fail is not for so many bytes */
-		return pg_server_to_any(s, (int) n, PG_UTF8);
-	utf8 = MemoryContextAllocHuge(CurrentMemoryContext, room);
-	if (pg_do_encoding_conversion_buf(conversion, encoding, PG_UTF8, (unsigned char *) s, (int) n,
-	                                  (unsigned char *) utf8, (int) room, true) == (int) n)
+	utf8 = MemoryContextAllocHuge(CurrentMemoryContext, n * MAX_CONVERSION_GROWTH + 1);
+	if (DatumGetInt32(FunctionCall6(conversion, Int32GetDatum(GetDatabaseEncoding()), Int32GetDatum(PG_UTF8),
+	                                CStringGetDatum(s), CStringGetDatum(utf8), Int32GetDatum((int32) n),
+	                                BoolGetDatum(true))) == (int32) n)
 		return utf8;
 	pfree(utf8);
 	return NULL;
@@ -609,19 +624,21 @@ require_compiled(Oid type)
 		        errhint("Hash the columns by themselves, or their text."));
 }
 
-static void
+static bool
 require_immutable_columns(Oid type)
 {
 	TupleDesc columns = lookup_rowtype_tupdesc(type, -1);
+	bool compiled = true;
 
 	for (int i = 0; i < columns->natts; i++)
 	{
 		if (TupleDescAttr(columns, i)->attisdropped)
 			continue;
 		require_compiled(TupleDescAttr(columns, i)->atttypid);
-		require_immutable(TupleDescAttr(columns, i)->atttypid);
+		compiled = require_immutable(TupleDescAttr(columns, i)->atttypid) && compiled;
 	}
 	ReleaseTupleDesc(columns);
+	return compiled;
 }
 
 /*
@@ -653,7 +670,7 @@ require_immutable(Oid type)
 	if (type_is_multirange(type))
 		return require_immutable(get_multirange_range(type)) && compiled;
 	if (entry->typtype == TYPTYPE_COMPOSITE)
-		require_immutable_columns(type);
+		return require_immutable_columns(type) && compiled;
 	return compiled;
 }
 
