@@ -96,7 +96,8 @@ logged(void)
 		return;
 	if (action == CRASH)
 	{
-		XLogFlush(GetXLogInsertRecPtr());
+		XLogFlush(
+		    XactLastRecEnd); /* not to where the next one begins: that may be on a page that does not exist */
 		kill(MyProcPid, SIGKILL);
 		for (;;)
 			pg_usleep(1000000);
