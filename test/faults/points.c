@@ -96,8 +96,8 @@ logged(void)
 		return;
 	if (action == CRASH)
 	{
-		XLogFlush(
-		    XactLastRecEnd); /* not to where the next one begins: that may be on a page that does not exist */
+		/* Not to where the next record would begin: that may be on a page that does not exist yet. */
+		XLogFlush(XactLastRecEnd);
 		kill(MyProcPid, SIGKILL);
 		for (;;)
 			pg_usleep(1000000);
