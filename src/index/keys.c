@@ -99,7 +99,7 @@ use_own_function(PbfidxHasher *hasher, const ColumnClass *class, Oid type, Memor
 		    errdetail("Function %s does not.", format_procedure(function)),
 		    errhint("Leave it out, and keys are hashed by their type."));
 	hasher->own = true;
-	hasher->open =
+	hasher->interpreted =
 	    !pbf_is_compiled(function) || type_is_array(type) || type_is_range(type) || type_is_multirange(type);
 	fmgr_info_cxt(function, &hasher->function, mcxt);
 	return true;
@@ -123,6 +123,7 @@ init_hash(PbfidxHasher *hasher, const ColumnClass *class, Oid type, MemoryContex
 		return;
 	refuse_composite(type);
 	pbf_hasher_init(&hasher->value, type, hasher->collation, PBF_ENUM_BY_OID, mcxt);
+	hasher->interpreted = hasher->value.interpreted;
 }
 
 static void
@@ -250,9 +251,7 @@ pbfidx_uses_server_hash(const PbfidxHasher *hashers, int n)
 static bool
 is_interpreted(const PbfidxHasher *h)
 {
-	if (h->multikey && !pbf_is_compiled(h->extract.fn_oid))
-		return true;
-	return h->own ? h->open : h->value.interpreted;
+	return h->interpreted || (h->multikey && !pbf_is_compiled(h->extract.fn_oid));
 }
 
 bool

@@ -33,9 +33,9 @@
 /* Makes keys of the values of one column. */
 typedef struct PbfidxHasher
 {
-	PbfHasher value; /* by the hash contract, enums by OID */
-	bool own;        /* by the operator class's function instead, */
-	bool open;       /* which is not written in C, or calls that of another type */
+	PbfHasher value;  /* by the hash contract, enums by OID */
+	bool own;         /* by the operator class's function instead */
+	bool interpreted; /* the hash takes a function that is not written in C, or may do so */
 	FmgrInfo function;
 	Oid collation;
 	int column; /* from 0 */
