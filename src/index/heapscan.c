@@ -11,8 +11,8 @@
  *
  * - build: one deleted before every snapshot here, with an external indexed value or an expression to
  *   evaluate, is left out, as the server's own builds do;
- * - rebuild: gives up (the slab that is there stays right); live external values are read under the lock,
- *   which keeps them alive;
+ * - rebuild: gives up if no snapshot needs it (the slab that is there stays right); other external values
+ *   are read under the lock, where their versions cannot die meanwhile;
  * - check: looks only at what its own snapshot sees: that must be in the index.
  */
 #include "postgres.h"
@@ -171,25 +171,33 @@ typedef enum Version
 	GIVE_UP         /* a rebuild cannot go on */
 } Version;
 
+/* Whether a snapshot may still need what died at that transaction. The horizon moves on while a build runs.
+ */
+static bool
+is_needed(PbfidxHeapScan *scan, TransactionId dead_after)
+{
+	if (!TransactionIdPrecedes(dead_after, scan->oldest_xmin))
+		scan->oldest_xmin = GetOldestNonRemovableTransactionId(scan->heap);
+	return !TransactionIdPrecedes(dead_after, scan->oldest_xmin);
+}
+
 /*
- * Expressions were evaluated with success for every version whose insert is complete, by that insert or by
- * the build; for one that is still being inserted that is not known yet, and one that was dead before the
- * index was built was never tried.
+ * Whoever is still inserting a version has stored its TOAST and evaluates the expressions as well, or has.
+ * What no snapshot needs any more may have lost its TOAST, and may be older than the index and never have
+ * been evaluated. In what is left evaluation fails if its inserter fails there too, or if a version dies, and
+ * its TOAST with it, between this and the end of its keys; then the caller's error handling gives up.
  */
 static Version
 classify_for_rebuild(PbfidxHeapScan *scan, HeapTuple tuple, HTSV_Result state, TransactionId dead_after)
 {
-	bool live = state == HEAPTUPLE_LIVE;
-	bool gone = state == HEAPTUPLE_RECENTLY_DEAD && TransactionIdPrecedes(dead_after, scan->oldest_xmin);
+	bool external = has_external_key(scan, tuple);
 
-	if (evaluates(scan->info) && (state == HEAPTUPLE_INSERT_IN_PROGRESS || gone))
-		return GIVE_UP;
-	if (!has_external_key(scan, tuple))
+	if (!external && !evaluates(scan->info))
 		return TAKE;
-	if (!live)
+	if (state == HEAPTUPLE_RECENTLY_DEAD && !is_needed(scan, dead_after))
 		return GIVE_UP;
 	/* What may do anything cannot run under the lock. */
-	if (scan->interpreted)
+	if (!external || scan->interpreted)
 		return TAKE;
 	take_keys(scan, tuple);
 	return TAKEN;
@@ -246,16 +254,6 @@ classify(PbfidxHeapScan *scan, HeapTuple tuple, Buffer buffer, TransactionId *de
 	if (scan->purpose == PBFIDX_REBUILD)
 		return classify_for_rebuild(scan, tuple, state, *dead_after);
 	return classify_for_build(scan, tuple, state);
-}
-
-/* Whether a snapshot may still need what died at that transaction. The horizon moves on while a build runs.
- */
-static bool
-is_needed(PbfidxHeapScan *scan, TransactionId dead_after)
-{
-	if (!TransactionIdPrecedes(dead_after, scan->oldest_xmin))
-		scan->oldest_xmin = GetOldestNonRemovableTransactionId(scan->heap);
-	return !TransactionIdPrecedes(dead_after, scan->oldest_xmin);
 }
 
 void
