@@ -5,6 +5,7 @@
 
 #include "utils/memutils.h"
 
+#include "core/position.h"
 #include "type/state.h"
 
 #define CACHE_LINE 64
@@ -73,4 +74,18 @@ pbf_flush_state(PbfState *state)
 
 	pbf_filter_add_many(&g, state->filter->words, state->hashes, state->n);
 	state->n = 0;
+}
+
+void
+pbf_advance_state(PbfState *state)
+{
+	PbfGeometry g = pbf_geometry_of(state->filter);
+	const uint64 *newer = state->hashes + PBF_WINDOW_KEYS;
+
+	for (int i = 0; i < PBF_WINDOW_KEYS && state->prefetch_blocks != 0; i++)
+		__builtin_prefetch(state->filter->words +
+		                   (uint64) pbf_block_of(newer[i], state->prefetch_blocks) * g.parts);
+	pbf_filter_add_many(&g, state->filter->words, state->hashes, PBF_WINDOW_KEYS);
+	memcpy(state->hashes, newer, PBF_WINDOW_KEYS * sizeof(uint64));
+	state->n = PBF_WINDOW_KEYS;
 }
