@@ -54,38 +54,45 @@ PbfState *
 pbf_new_state(const PbfGeometry *g, PbfKind kind, MemoryContext parent)
 {
 	MemoryContext mcxt = AllocSetContextCreate(parent, "pbf aggregate", ALLOCSET_START_SMALL_SIZES);
-	PbfState *state = MemoryContextAlloc(mcxt, sizeof(PbfState));
 	uint64 bytes = pbf_stored_bytes(g);
+	bool prefetch = g->layout == PBF_BLOCKED && bytes >= PBF_PREFETCH_WORTH;
+	int most = prefetch ? 2 * PBF_WINDOW_KEYS : PBF_WINDOW_KEYS;
+	PbfState *state = MemoryContextAlloc(mcxt, offsetof(PbfState, hashes) + most * sizeof(uint64));
 
 	EOH_init_header(&state->header, &state_methods, mcxt);
 	state->filter = allocate_words(mcxt, bytes);
-	state->prefetch_blocks = g->layout == PBF_BLOCKED && bytes >= PBF_PREFETCH_WORTH ? g->blocks : 0;
+	state->prefetch_blocks = prefetch ? g->blocks : 0;
 	state->n = 0;
+	state->most = most;
 	memset(state->filter, 0, bytes);
 	SET_VARSIZE(state->filter, bytes);
 	pbf_header_init(state->filter, g, kind);
 	return state;
 }
 
-void
-pbf_flush_state(PbfState *state)
+static void
+add_first(PbfState *state, int n)
 {
 	PbfGeometry g = pbf_geometry_of(state->filter);
 
-	pbf_filter_add_many(&g, state->filter->words, state->hashes, state->n);
-	state->n = 0;
+	pbf_filter_add_many(&g, state->filter->words, state->hashes, n);
+	state->n -= n;
+	memmove(state->hashes, state->hashes + n, state->n * sizeof(uint64));
+}
+
+void
+pbf_flush_state(PbfState *state)
+{
+	add_first(state, state->n);
 }
 
 void
 pbf_advance_state(PbfState *state)
 {
-	PbfGeometry g = pbf_geometry_of(state->filter);
-	const uint64 *newer = state->hashes + PBF_WINDOW_KEYS;
+	const PbfFilter *f = state->filter;
 
-	for (int i = 0; i < PBF_WINDOW_KEYS && state->prefetch_blocks != 0; i++)
-		__builtin_prefetch(state->filter->words +
-		                   (uint64) pbf_block_of(newer[i], state->prefetch_blocks) * g.parts);
-	pbf_filter_add_many(&g, state->filter->words, state->hashes, PBF_WINDOW_KEYS);
-	memcpy(state->hashes, newer, PBF_WINDOW_KEYS * sizeof(uint64));
-	state->n = PBF_WINDOW_KEYS;
+	for (int i = PBF_WINDOW_KEYS; i < state->n; i++)
+		__builtin_prefetch(f->words +
+		                   (uint64) pbf_block_of(state->hashes[i], state->prefetch_blocks) * f->parts);
+	add_first(state, PBF_WINDOW_KEYS);
 }

@@ -16,7 +16,8 @@
 #pragma GCC visibility push(protected)
 
 /* Hashes added together: row by row every add would wait for memory; 32 cost 15 % more a key, over 256 gain
- * nothing. Twice as many are held back: the blocks of one window are on their way while the next comes in. */
+ * nothing. A large filter holds back twice as many: while one window comes in, the blocks of the one before
+ * are fetched. */
 #define PBF_WINDOW_KEYS 256
 /* Bytes of a filter from which on an object and its memory context are small beside it. */
 #define PBF_EXPANDED_WORTH (16 * 1024)
@@ -30,15 +31,16 @@ typedef struct PbfState
 	PbfFilter *filter;
 	uint32 prefetch_blocks; /* blocks to fetch ahead from; 0: the filter stays in cache, or is plain */
 	int n;                  /* hashes held back */
-	uint64 hashes[2 * PBF_WINDOW_KEYS];
+	int most;               /* that can be */
+	uint64 hashes[FLEXIBLE_ARRAY_MEMBER];
 } PbfState;
 
 /* An empty state; its memory context is a child of parent. */
 extern PbfState *pbf_new_state(const PbfGeometry *g, PbfKind kind, MemoryContext parent);
-/* Adds the older half of what is held back, and has the blocks of the other fetched. */
-extern void pbf_advance_state(PbfState *state);
 /* Adds what is held back. */
 extern void pbf_flush_state(PbfState *state);
+/* Makes room for more hashes: adds a window of them, and has the blocks of the next fetched. */
+extern void pbf_advance_state(PbfState *state);
 
 /* The state behind a datum, NULL if it is a flat one. */
 static inline PbfState *
@@ -59,7 +61,7 @@ static inline void
 pbf_add_to_state(PbfState *state, uint64 h)
 {
 	state->hashes[state->n++] = h;
-	if (unlikely(state->n == 2 * PBF_WINDOW_KEYS))
+	if (unlikely(state->n == state->most))
 		pbf_advance_state(state);
 }
 
