@@ -279,7 +279,7 @@ add_multikey_condition(PbfidxConditions *set, Relation index, Column column, con
 	queries = palloc(Max(n, 1) * sizeof(PbfidxQuery *));
 	for (int i = 0; i < n; i++)
 	{
-		queries[possible] = pbfidx_make_query(class, key->sk_strategy, values[i]);
+		queries[possible] = pbfidx_make_query(class, key->sk_func.fn_oid, key->sk_strategy, values[i]);
 		possible += queries[possible] != NULL;
 	}
 	set->impossible = set->impossible || possible == 0;

@@ -137,7 +137,8 @@ search_multikey(PlannerInfo *root, const Shape *shape, const IndexOptInfo *info,
 	if (operand->constisnull)
 		return (Search){.keys = 1, .choices = 1};
 	pbfidx_init_query_class(&class, shape->index, column, CurrentMemoryContext);
-	q = pbfidx_make_query(&class, (StrategyNumber) get_op_opfamily_strategy(op->opno, info->opfamily[column]),
+	q = pbfidx_make_query(&class, get_opcode(op->opno),
+	                      (StrategyNumber) get_op_opfamily_strategy(op->opno, info->opfamily[column]),
 	                      operand->constvalue);
 	return q == NULL ? (Search){.keys = 1, .choices = 1} : search_for_query(q, fpr);
 }

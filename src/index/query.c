@@ -18,6 +18,7 @@
 #include "miscadmin.h"
 #include "utils/rel.h"
 
+#include "index/folding.h"
 #include "index/query.h"
 
 /* So many keys are asked about one by one; each question costs the function a walk over all keys. */
@@ -251,7 +252,7 @@ set_keys(PbfidxQuery *q, const bool *partial)
 }
 
 PbfidxQuery *
-pbfidx_make_query(PbfidxQueryClass *class, StrategyNumber strategy, Datum query)
+pbfidx_make_query(PbfidxQueryClass *class, Oid function, StrategyNumber strategy, Datum query)
 {
 	PbfidxQuery *q = palloc0(sizeof(PbfidxQuery));
 	bool *partial = NULL;
@@ -260,6 +261,8 @@ pbfidx_make_query(PbfidxQueryClass *class, StrategyNumber strategy, Datum query)
 	q->class = class;
 	q->strategy = strategy;
 	q->query = query;
+	if (!pbfidx_folds_alike(function, class->hasher.support_collation, query))
+		return q;
 	q->values = (Datum *) DatumGetPointer(
 	    FunctionCall7Coll(&class->extract_query, class->hasher.support_collation, query,
 	                      PointerGetDatum(&q->n), UInt16GetDatum(strategy), PointerGetDatum(&partial),

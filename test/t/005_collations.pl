@@ -1,0 +1,111 @@
+# ILIKE and regular expressions by trigrams, where the condition's collation takes other letters for the same as the
+# database's does: letters beyond ASCII under C, the Turkish I, the final sigma, the Kelvin sign.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->append_conf('postgresql.conf', "autovacuum = off\nfsync = off\n");
+$node->start;
+my ($major) = $node->pg_version =~ /^(\d+)/;
+plan skip_all => 'no pg_trgm' if $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_trgm'") == 0;
+my $icu = $node->safe_psql('postgres', "SELECT count(*) FROM pg_collation WHERE collname = 'tr-x-icu'");
+
+my %database = (c => "LOCALE 'C'", c_utf8 => "LOCALE 'C.UTF-8'");
+if ($icu)
+{
+	$database{icu} = "LOCALE_PROVIDER icu ICU_LOCALE 'und' LOCALE 'C.UTF-8'";
+	$database{icu_tr} = "LOCALE_PROVIDER icu ICU_LOCALE 'tr' LOCALE 'C.UTF-8'";
+	$database{icu_c} = "LOCALE_PROVIDER icu ICU_LOCALE 'und' LC_COLLATE 'C' LC_CTYPE 'C'";
+}
+$database{builtin} = "LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8' LOCALE 'C'" if $major >= 17;
+$database{unicode} = "LOCALE_PROVIDER builtin BUILTIN_LOCALE 'PG_UNICODE_FAST' LOCALE 'C'" if $major >= 18;
+
+my @collations = ('default', 'C', $icu ? qw(en-x-icu tr-x-icu el-x-icu) : ());
+
+# Lines, and patterns that are pieces of them in all cases that there are.
+my $set_up = q{
+	SET client_min_messages = warning;
+	CREATE EXTENSION pbf_trgm CASCADE;
+	CREATE TABLE line (n int GENERATED ALWAYS AS IDENTITY, s text);
+	INSERT INTO line (s) SELECT prefix || ' ' || w || ' ' || suffix
+	FROM unnest('{kiste frische Äpfel,ÄPFEL UND BIRNEN,город Москва,ГОРОД МОСКВА,ΟΔΟΣ ΑΒΓ,οδος αβγ,οδοσ,ΟΔΟΣ.ΑΒ,DIŞ KAPI,dış kapı,diş kapi,İSTANBUL,istanbul,'
+		'ISTANBUL,ıstanbul,273 Kelvin,273 kelvin,KILO,kilo,Straße,STRASSE,STRAẞE,ǅungla,ǆungla,ﬁnal,FINAL,aÄb,aab,error,ERROR,Error}'::text[]) w,
+		unnest('{x,nosuch,ÖÄ}'::text[]) prefix, unnest('{y,ω}'::text[]) suffix;
+	CREATE TABLE pattern AS
+	SELECT DISTINCT op, replace(shape, '*', b.piece) AS p
+	FROM (SELECT substr(s, k, len) AS piece FROM line, generate_series(1, 14, 4) k, unnest('{4,8}'::int[]) len WHERE n % 6 < 2) a,
+		LATERAL (VALUES (a.piece), (lower(a.piece)), (upper(a.piece)), (lower(a.piece COLLATE "C"))) b (piece),
+		(VALUES ('~~*', '%*%'), ('~~*', '*%'), ('~', '*'), ('~*', '*'), ('~', 'nosuch|*'), ('~*', '(x|y) *')) c (op, shape)
+	WHERE b.piece !~ '[.]' OR op = '~~*'
+	UNION VALUES ('~*', 'x [h-j]stan'), ('~', 'x [H-J]STAN'), ('~*', '[[:upper:]]stan'), ('~', '\u00c4PFEL'), ('~', 'x \w+anbul'), ('~', 'a[^[:alpha:]]b'), ('~*', 'a[^a-z]b'),
+		('~', 'a\Wb'), ('~*', '[[:xdigit:]]rror'), ('~*', 'x.elvin'), ('~*', '273\s+.elvin'), ('~*', '\mist'), ('~', 'İ?STANBUL'), ('~*', 'i?stanbul'), ('~', '[A-Z]rror'), ('~*', 'm[[:alpha:]]skva'),
+		('~', 'м[[:lower:]]сква'), ('~', 'error'), ('~*', 'error'), ('~~*', '%error%'), ('~*', 'e[r]+or');
+	-- Rows that the index does not find: of how many.
+	CREATE FUNCTION lost(tab text, OUT n bigint, OUT matches bigint, OUT indexed bigint, OUT example text) LANGUAGE plpgsql AS $$
+	DECLARE
+		q pattern;
+		expected int[];
+		got int[];
+		line text;
+	BEGIN
+		n := 0; matches := 0; indexed := 0;
+		FOR q IN SELECT * FROM pattern LOOP
+			SET LOCAL enable_bitmapscan = off;
+			SET LOCAL enable_seqscan = on;
+			EXECUTE format('SELECT coalesce(array_agg(n ORDER BY n), ''{}'') FROM %I WHERE s %s %L', tab, q.op, q.p) INTO expected;
+			SET LOCAL enable_bitmapscan = on;
+			SET LOCAL enable_seqscan = off;
+			EXECUTE format('SELECT coalesce(array_agg(n ORDER BY n), ''{}'') FROM %I WHERE s %s %L', tab, q.op, q.p) INTO got;
+			matches := matches + cardinality(expected);
+			IF got <> expected THEN
+				n := n + 1;
+				example := format('%s %s', q.op, q.p);
+			END IF;
+		END LOOP;
+		FOR line IN EXECUTE format('EXPLAIN SELECT * FROM %I WHERE s ~ ''error''', tab) LOOP
+			indexed := indexed + CASE WHEN line ~ 'Bitmap Index Scan' THEN 1 ELSE 0 END;
+		END LOOP;
+	END $$;
+};
+
+for my $db (sort keys %database)
+{
+	$node->safe_psql('postgres', "CREATE DATABASE $db ENCODING UTF8 TEMPLATE template0 $database{$db}");
+	$node->safe_psql($db, $set_up);
+	for my $collation (@collations)
+	{
+		$node->safe_psql($db, qq{DROP TABLE IF EXISTS t;
+			CREATE TABLE t (n int, s text COLLATE "$collation", pad char(1900) DEFAULT '');
+			INSERT INTO t SELECT n, s FROM line;
+			CREATE INDEX ON t USING pbfidx (s pbf_trgm_ops) WITH (pages_per_range = 1)});
+		my ($lost, $found, $indexed, $example) = split /\|/, $node->safe_psql($db, "SELECT * FROM lost('t')");
+		is($lost, 0, "$db, $collation: no row lost of $found" . ($example ? ", by $example" : ''));
+		cmp_ok($found, '>', 5000, "$db, $collation: there are rows to be found");
+		is($indexed, 1, "$db, $collation: by the index");
+	}
+}
+
+# What all locales understand alike is looked up by its trigrams under any; under the database's own everything is.
+my $pages = q{
+	SET enable_seqscan = off;
+	SELECT string_agg(CASE WHEN plan::text ~ ('"Lossy Heap Blocks": ' || pg_relation_size('t') / 8192) THEN 'all' ELSE 'tested' END, ' ')
+	FROM (SELECT explain(c) AS plan FROM unnest(ARRAY['s ~ ''error''', 's ~* ''error''', 's ILIKE ''%error%''', 's ILIKE ''%Äpfel%''', 's ~* ''Äpfel''', 's ILIKE ''%kilo%''']) c) e;
+};
+for my $case ([ 'c_utf8', 'default', 'tested tested tested tested tested tested' ], [ 'c_utf8', 'C', 'tested tested tested tested all tested' ],
+	$icu ? ([ 'c_utf8', 'tr-x-icu', 'tested tested tested all all all' ], [ 'icu', 'default', 'tested tested tested all all all' ]) : ())
+{
+	my ($db, $collation, $expected) = @$case;
+	$node->safe_psql($db, qq{DROP TABLE IF EXISTS t;
+		CREATE OR REPLACE FUNCTION explain(c text, OUT plan json) LANGUAGE plpgsql AS \$\$
+		BEGIN EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON, COSTS OFF, TIMING OFF) SELECT * FROM t WHERE ' || c INTO plan; END \$\$;
+		CREATE TABLE t (n int, s text COLLATE "$collation", pad char(1900) DEFAULT '');
+		INSERT INTO t SELECT n, s FROM line;
+		CREATE INDEX ON t USING pbfidx (s pbf_trgm_ops) WITH (pages_per_range = 1)});
+	is($node->safe_psql($db, $pages), $expected, "$db, $collation: what is tested by trigrams");
+}
+
+done_testing();
