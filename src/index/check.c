@@ -7,14 +7,13 @@
  */
 #include "postgres.h"
 
-#include "catalog/index.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
 #include "index/check.h"
 #include "index/directory.h"
-#include "index/heapscan.h"
+#include "index/presence.h"
 #include "index/slab.h"
 
 /* ---- blocks ---- */
@@ -330,22 +329,35 @@ check_keys(void *arg, OffsetNumber offset, const uint64 *keys, int n)
 		check_key(c->index, c->group, c->block, offset, keys[i]);
 }
 
+/* Row by row, to name the one that is missing. */
+static void
+check_range(PbfidxPresence *p, BlockNumber first_block)
+{
+	uint64 end = Min((uint64) first_block + p->pages_per_range, p->heap_blocks);
+
+	for (uint64 block = first_block; block < end; block++)
+	{
+		CheckedBlock c = {p->index, p->scan->group, (BlockNumber) block};
+
+		CHECK_FOR_INTERRUPTS();
+		pbfidx_scan_block(p->scan, c.block, check_keys, &c);
+	}
+}
+
+/* Keys that a slab being built does not have yet are no fault: then row by row is what counts. */
 void
 pbfidx_check_heap(Relation heap, Relation index)
 {
-	bool row_key = (pbfidx_cache(index)->flags & PBFIDX_ROW_KEY) != 0;
-	PbfidxHeapScan *scan = pbfidx_begin_heapscan(heap, index, BuildIndexInfo(index), row_key, PBFIDX_CHECK);
-	BlockNumber blocks = RelationGetNumberOfBlocks(heap);
+	PbfidxPresence p;
 
-	for (BlockNumber block = 0; block < blocks; block++)
+	pbfidx_begin_presence(&p, heap, index);
+	for (uint64 block = 0; block < p.heap_blocks; block += p.pages_per_range)
 	{
-		for (scan->group = 0; scan->group < scan->groups; scan->group++)
+		for (int group = 0; group < p.scan->groups; group++)
 		{
-			CheckedBlock c = {index, scan->group, block};
-
-			CHECK_FOR_INTERRUPTS();
-			pbfidx_scan_block(scan, block, check_keys, &c);
+			if (!pbfidx_is_range_present(&p, group, (BlockNumber) block))
+				check_range(&p, (BlockNumber) block);
 		}
 	}
-	pbfidx_end_heapscan(scan);
+	pbfidx_end_presence(&p);
 }

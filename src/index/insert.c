@@ -253,9 +253,12 @@ set_targets(Relation index, Targets *targets)
 	return true;
 }
 
-/* Some keys of a row, by one reading of the entries. */
-static void
-insert_some_keys(Relation index, int group, BlockNumber heap_block, const uint64 *keys, int n)
+/* What is done with targets; false: a page was not what the entries said. */
+typedef bool (*UseTargets)(Relation index, Targets *targets);
+
+/* Some keys of a range, by one reading of the entries. Returns the targets left; -1: there is no slab. */
+static int
+use_some_keys(Relation index, int group, BlockNumber heap_block, const uint64 *keys, int n, UseTargets use)
 {
 	const PbfidxCache *cache = pbfidx_cache(index);
 	uint32 range = heap_block / cache->pages_per_range;
@@ -269,20 +272,21 @@ insert_some_keys(Relation index, int group, BlockNumber heap_block, const uint64
 		CHECK_FOR_INTERRUPTS();
 		if (!pbfidx_read_entries(index, leaf_number, &upper, &leaf) || leaf.now.start == 0)
 		{
-			pbfidx_grow(index, leaf_number);
-			continue;
+			targets.n = -1;
+			break;
 		}
 		if (seen && memcmp(&leaf, &seen_leaf, sizeof(leaf)) == 0 &&
 		    memcmp(&upper, &seen_upper, sizeof(upper)) == 0)
 			pbfidx_corrupted(index, "A page is not what the directory says");
 		locate_all(&targets, pbfidx_cache(index), leaf_number, range, &upper, &leaf, keys, n);
-		if (set_targets(index, &targets))
+		if (use(index, &targets))
 			break;
 		seen_leaf = leaf;
 		seen_upper = upper;
 		seen = true;
 	}
 	pfree(targets.list);
+	return targets.n;
 }
 
 #define KEYS_AT_A_TIME 4096 /* bounds the memory: a value may have millions of keys */
@@ -290,8 +294,26 @@ insert_some_keys(Relation index, int group, BlockNumber heap_block, const uint64
 void
 pbfidx_insert_keys(Relation index, int group, BlockNumber heap_block, const uint64 *keys, int n)
 {
+	const PbfidxCache *cache = pbfidx_cache(index);
+	uint32 leaf = pbfidx_leaf_of(cache->groups, (uint32) group, heap_block / cache->pages_per_range);
+
 	for (int i = 0; i < n; i += KEYS_AT_A_TIME)
-		insert_some_keys(index, group, heap_block, keys + i, Min(n - i, KEYS_AT_A_TIME));
+	{
+		while (use_some_keys(index, group, heap_block, keys + i, Min(n - i, KEYS_AT_A_TIME), set_targets) < 0)
+			pbfidx_grow(index, leaf);
+	}
+}
+
+bool
+pbfidx_are_keys_set(Relation index, int group, BlockNumber heap_block, const uint64 *keys, int n)
+{
+	for (int i = 0; i < n; i += KEYS_AT_A_TIME)
+	{
+		if (use_some_keys(index, group, heap_block, keys + i, Min(n - i, KEYS_AT_A_TIME), drop_set_targets) !=
+		    0)
+			return false;
+	}
+	return true;
 }
 
 /* ---- growth ---- */

@@ -12,6 +12,9 @@
  */
 extern void pbfidx_insert_keys(Relation index, int group, BlockNumber heap_block, const uint64 *keys, int n);
 
+/* Whether pbfidx_insert_keys would find all these bits set. */
+extern bool pbfidx_are_keys_set(Relation index, int group, BlockNumber heap_block, const uint64 *keys, int n);
+
 /* Makes the leaf slab, and the upper of its region where that is due. Returns at once if another did. */
 extern void pbfidx_grow(Relation index, uint32 leaf);
 
