@@ -530,21 +530,41 @@ pbfidx_unlock_growth(Relation index)
 	UnlockPage(index, PBFIDX_METAPAGE, ExclusiveLock);
 }
 
+/* The smallest that is large enough: leaf slabs must not eat up the room that an upper has left. -1: none is.
+ */
+static int
+free_slot_for(const PbfidxMeta *meta, uint32 blocks)
+{
+	int slot = -1;
+
+	for (uint32 i = 0; i < meta->free_count; i++)
+	{
+		if (meta->free[i].blocks >= blocks && (slot < 0 || meta->free[i].blocks < meta->free[slot].blocks))
+			slot = (int) i;
+	}
+	return slot;
+}
+
+void
+pbfidx_make_room(Relation index, uint32 blocks)
+{
+	Buffer buffer = lock_meta(index, BUFFER_LOCK_SHARE);
+	const PbfidxMeta *meta = pbfidx_meta(BufferGetPage(buffer));
+	uint64 end = free_slot_for(meta, blocks) >= 0 ? 0 : (uint64) meta->hwm + blocks;
+
+	UnlockReleaseBuffer(buffer);
+	if (end <= MaxBlockNumber)
+		extend_to(index, MAIN_FORKNUM, (BlockNumber) end);
+}
+
 PbfidxAllocation
 pbfidx_allocate(Relation index, uint32 blocks)
 {
 	BlockNumber length = RelationGetNumberOfBlocks(index); /* no system call under the lock */
 	Buffer buffer = lock_meta(index, BUFFER_LOCK_SHARE);
 	PbfidxMeta *meta = pbfidx_meta(BufferGetPage(buffer));
-	PbfidxAllocation a = {{meta->hwm, blocks, meta->generation + 1}, -1};
+	PbfidxAllocation a = {{meta->hwm, blocks, meta->generation + 1}, free_slot_for(meta, blocks)};
 
-	/* The smallest that is large enough: leaf slabs must not eat up the room that an upper has left. */
-	for (uint32 i = 0; i < meta->free_count; i++)
-	{
-		if (meta->free[i].blocks >= blocks &&
-		    (a.free_slot < 0 || meta->free[i].blocks < meta->free[a.free_slot].blocks))
-			a.free_slot = (int) i;
-	}
 	if (a.free_slot >= 0)
 		a.extent.start = meta->free[a.free_slot].start;
 	if (meta->hwm > length || (a.free_slot >= 0 && !is_within(&a.extent, meta->hwm)))

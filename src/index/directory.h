@@ -144,6 +144,8 @@ typedef struct PbfidxAllocation
 } PbfidxAllocation;
 
 extern PbfidxAllocation pbfidx_allocate(Relation index, uint32 blocks);
+/* Before the growth lock is taken to allocate many: makes the file long enough, which takes the most time. */
+extern void pbfidx_make_room(Relation index, uint32 blocks);
 
 /* Whether the metapage's list can take one more extent. */
 extern bool pbfidx_can_free(Relation index, PbfidxExtent extent);

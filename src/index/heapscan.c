@@ -11,13 +11,14 @@
  *
  * - build: one deleted before every snapshot here, with an external indexed value or an expression to
  *   evaluate, is left out, as the server's own builds do;
- * - rebuild: gives up if no snapshot needs it (the slab that is there stays right); other external values
- *   are read under the lock, where their versions cannot die meanwhile;
+ * - rebuild: gives up if no snapshot needs it (the slab that is there stays right); external values of
+ *   other versions are read under the lock;
  * - check: looks only at what its own snapshot sees: that must be in the index.
  */
 #include "postgres.h"
 
 #include "access/heapam.h"
+#include "access/heaptoast.h"
 #include "access/htup_details.h"
 #include "access/relscan.h"
 #include "access/table.h"
@@ -85,6 +86,12 @@ pbfidx_begin_heapscan_for(Relation heap, IndexInfo *info, PbfidxHasher *hashers,
 	scan->mcxt = GetPerTupleMemoryContext(scan->estate);
 	pbfidx_init_key_list(&scan->keys, CurrentMemoryContext);
 	open_toast(scan);
+	if (scan->toast != NULL && scan->interpreted)
+	{
+		scan->flat = palloc0((MaxHeapTuplesPerPage + 1) * sizeof(HeapTuple));
+		scan->flat_mcxt =
+		    AllocSetContextCreate(CurrentMemoryContext, "pbfidx heap page", ALLOCSET_SMALL_SIZES);
+	}
 	return scan;
 }
 
@@ -171,34 +178,73 @@ typedef enum Version
 	GIVE_UP         /* a rebuild cannot go on */
 } Version;
 
-/* Whether a snapshot may still need what died at that transaction. The horizon moves on while a build runs.
+/*
+ * Whether a snapshot may still need what died at that transaction. The horizon moves on while a build runs.
+ * That of a TOAST table may be ahead of its table's.
  */
 static bool
 is_needed(PbfidxHeapScan *scan, TransactionId dead_after)
 {
 	if (!TransactionIdPrecedes(dead_after, scan->oldest_xmin))
-		scan->oldest_xmin = GetOldestNonRemovableTransactionId(scan->heap);
+		scan->oldest_xmin =
+		    GetOldestNonRemovableTransactionId(scan->toast != NULL ? scan->toast : scan->heap);
 	return !TransactionIdPrecedes(dead_after, scan->oldest_xmin);
 }
 
+/* Fetches what is out of line, up to `maintenance_work_mem` a page; what comes then has to be fetched when it
+ * may be gone. */
+static void
+fetch_external(PbfidxHeapScan *scan, HeapTuple tuple)
+{
+	MemoryContext old;
+
+	if (MemoryContextMemAllocated(scan->flat_mcxt, false) >= (Size) maintenance_work_mem * 1024)
+		return;
+	old = MemoryContextSwitchTo(scan->flat_mcxt);
+	scan->flat[ItemPointerGetOffsetNumber(&tuple->t_self)] =
+	    toast_flatten_tuple(tuple, RelationGetDescr(scan->heap));
+	MemoryContextSwitchTo(old);
+}
+
+/* They are of one page. */
+static void
+forget_external(PbfidxHeapScan *scan)
+{
+	if (scan->flat == NULL || MemoryContextIsEmpty(scan->flat_mcxt))
+		return;
+	memset(scan->flat, 0, (MaxHeapTuplesPerPage + 1) * sizeof(HeapTuple));
+	MemoryContextReset(scan->flat_mcxt);
+}
+
 /*
- * Whoever is still inserting a version has stored its TOAST and evaluates the expressions as well, or has.
  * What no snapshot needs any more may have lost its TOAST, and may be older than the index and never have
- * been evaluated. In what is left evaluation fails if its inserter fails there too, or if a version dies, and
- * its TOAST with it, between this and the end of its keys; then the caller's error handling gives up.
+ * been evaluated. Whether the expressions of what is still being inserted can be evaluated is for its
+ * inserter to find out; who began after the new pages were published sets the bits there.
  */
 static Version
 classify_for_rebuild(PbfidxHeapScan *scan, HeapTuple tuple, HTSV_Result state, TransactionId dead_after)
 {
+	Version impossible = scan->sampling ? SKIP : GIVE_UP;
 	bool external = has_external_key(scan, tuple);
 
 	if (!external && !evaluates(scan->info))
 		return TAKE;
 	if (state == HEAPTUPLE_RECENTLY_DEAD && !is_needed(scan, dead_after))
-		return GIVE_UP;
-	/* What may do anything cannot run under the lock. */
-	if (!external || scan->interpreted)
+		return impossible;
+	if (state == HEAPTUPLE_INSERT_IN_PROGRESS && evaluates(scan->info))
+		return TransactionIdIsNormal(scan->self_inserting) &&
+		               TransactionIdFollowsOrEquals(HeapTupleHeaderGetXmin(tuple->t_data),
+		                                            scan->self_inserting)
+		           ? SKIP
+		           : impossible;
+	if (!external)
 		return TAKE;
+	/* What may do anything cannot run under the lock. */
+	if (scan->interpreted)
+	{
+		fetch_external(scan, tuple);
+		return TAKE;
+	}
 	take_keys(scan, tuple);
 	return TAKEN;
 }
@@ -310,7 +356,32 @@ pbfidx_scan_block(PbfidxHeapScan *scan, BlockNumber block, PbfidxTakeKeys take, 
 		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
 		tuple.t_len = ItemIdGetLength(item);
 		ItemPointerSet(&tuple.t_self, block, off);
-		take_keys(scan, &tuple);
+		take_keys(scan, scan->flat != NULL && scan->flat[off] != NULL ? scan->flat[off] : &tuple);
 	}
+	forget_external(scan);
 	return possible;
+}
+
+int
+pbfidx_scanned_roots(const PbfidxHeapScan *scan, BlockNumber block, ItemPointerData *tids)
+{
+	Page page = (Page) scan->page.data;
+	OffsetNumber last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);
+	OffsetNumber roots[MaxHeapTuplesPerPage]; /* of each version; of a redirection there is none */
+	bool seen[MaxHeapTuplesPerPage + 1] = {false};
+	int n = 0;
+
+	if (last > 0)
+		heap_get_root_tuples(page, roots);
+	for (OffsetNumber off = FirstOffsetNumber; off <= last; off++)
+	{
+		OffsetNumber root = roots[off - 1];
+
+		if (!OffsetNumberIsValid(root) || seen[root])
+			continue;
+		seen[root] = true;
+		ItemPointerSet(&tids[n], block, root);
+		n++;
+	}
+	return n;
 }

@@ -34,11 +34,16 @@ typedef struct PbfidxHeapScan
 	PbfidxScanPurpose purpose;
 	BufferAccessStrategy strategy;
 	TransactionId oldest_xmin;
+	/* Of a rebuild, set by the caller: */
+	bool sampling;                /* what cannot be had is left out */
+	TransactionId self_inserting; /* inserts from this transaction on set their bits in what is being built */
 
 	/* private */
 	Relation toast; /* of a rebuild, which reads it under the lock of a page; NULL: none */
 	Relation *toast_indexes;
 	int toast_index_count;
+	HeapTuple *flat; /* of a rebuild, by offset: copies with all that is out of line; NULL: not needed */
+	MemoryContext flat_mcxt; /* reset for every block */
 	PbfBlockStream stream;
 	EState *estate;
 	ExprState *predicate;
@@ -72,5 +77,9 @@ extern void pbfidx_end_blocks(PbfidxHeapScan *scan);
  * held.
  */
 extern bool pbfidx_scan_block(PbfidxHeapScan *scan, BlockNumber block, PbfidxTakeKeys take, void *arg);
+
+/* The roots of the HOT chains on the block that was scanned last, at most MaxHeapTuplesPerPage; returns how
+ * many. */
+extern int pbfidx_scanned_roots(const PbfidxHeapScan *scan, BlockNumber block, ItemPointerData *tids);
 
 #endif

@@ -16,6 +16,7 @@
 
 #include <math.h>
 
+#include "access/transam.h"
 #include "access/xloginsert.h"
 #include "catalog/index.h"
 #include "miscadmin.h"
@@ -83,8 +84,7 @@ group_of(const PbfidxRebuild *r, PbfidxSlabId id)
 	return &r->group[pbfidx_region_of(id) % r->groups];
 }
 
-/* Mean distinct keys of a range of the leaf slab, from some of its ranges; 0 if they are empty, -1: give up.
- */
+/* Mean distinct keys of a range of the leaf slab, from some of its ranges; 0 if they are empty. */
 static double
 sample_range_keys(PbfidxRebuild *r, uint32 leaf)
 {
@@ -102,11 +102,7 @@ sample_range_keys(PbfidxRebuild *r, uint32 leaf)
 		{
 			CHECK_FOR_INTERRUPTS();
 			r->heap_pages++;
-			if (!pbfidx_scan_block(r->scan, (BlockNumber) block, pbfidx_take_into_set, set))
-			{
-				pbfidx_free_keyset(set);
-				return -1;
-			}
+			(void) pbfidx_scan_block(r->scan, (BlockNumber) block, pbfidx_take_into_set, set);
 		}
 		pbfidx_add_to_mean(&m, set->n);
 	}
@@ -114,15 +110,13 @@ sample_range_keys(PbfidxRebuild *r, uint32 leaf)
 	return pbfidx_mean(&m);
 }
 
-/* Pages for a leaf slab; 0: give up. */
+/* Pages for a leaf slab. */
 static uint32
 leaf_size(PbfidxRebuild *r, uint32 leaf)
 {
 	double range_keys = sample_range_keys(r, leaf);
 	PbfidxEntry upper, present;
 
-	if (range_keys < 0)
-		return 0;
 	pbfidx_read_entries(r->index, leaf, &upper, &present);
 	return pbfidx_leaf_blocks(group_of(r, (PbfidxSlabId){PBFIDX_LEAF, leaf}), range_keys, upper.column_keys,
 	                          upper.now.blocks);
@@ -228,6 +222,7 @@ publish_next(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry *entry, uint32 block
 {
 	PbfidxAllocation a;
 
+	pbfidx_make_room(r->index, blocks);
 	pbfidx_lock_growth(r->index);
 	a = pbfidx_allocate(r->index, blocks);
 	pbfidx_write_slab(r->index, id, a.extent, (int) group_of(r, id)->parts, NULL);
@@ -340,7 +335,9 @@ begin_next(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, PbfidxEntry 
 
 	if (entry->next.start != 0)
 		return true;
+	r->scan->sampling = true;
 	blocks = id.level == PBFIDX_LEAF ? leaf_size(r, id.slab) : upper_size(r, keys, id);
+	r->scan->sampling = false;
 	if (blocks == 0)
 		return false;
 	publish_next(r, id, entry, blocks);
@@ -360,6 +357,7 @@ rebuild(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry entry)
 	r->scan->group = (int) (pbfidx_region_of(id) % r->groups);
 	if (!begin_next(r, keys, id, &entry))
 		return false;
+	r->scan->self_inserting = ReadNextTransactionId();
 	matrices = leaf ? fill_leaf(r, keys, id, &entry) : fill_upper(r, keys, id, &entry);
 	if (matrices != NULL)
 	{

@@ -20,6 +20,7 @@
 #include "utils/snapmgr.h"
 
 #include "compat.h"
+#include "index/presence.h"
 #include "index/rebuild.h"
 #include "index/size.h"
 #include "index/vacuum.h"
@@ -109,9 +110,24 @@ maintain_region(PbfidxRebuild *r, uint32 number, uint64 budget)
 	pfree(region);
 }
 
+/* Pages of the index that nothing uses. */
+static BlockNumber
+free_pages(Relation index)
+{
+	BlockNumber pages = RelationGetNumberOfBlocks(index), n;
+	PbfidxMeta *meta = palloc(sizeof(PbfidxMeta));
+
+	pbfidx_read_meta(index, meta);
+	n = pages > meta->hwm ? pages - meta->hwm : 0;
+	for (uint32 i = 0; i < meta->free_count; i++)
+		n += meta->free[i].blocks;
+	pfree(meta);
+	return n;
+}
+
 /* Starts anywhere and goes round, so that a small budget serves all regions in turn. */
 static void
-maintain(Relation heap, Relation index)
+maintain(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 {
 	PbfidxRebuild *r = pbfidx_begin_rebuild(heap, index, true);
 	uint64 region_pages = (uint64) PBFIDX_COLUMNS * PBFIDX_COLUMNS * r->pages_per_range;
@@ -123,21 +139,7 @@ maintain(Relation heap, Relation index)
 	for (uint32 i = 0; i < regions && r->heap_pages < budget; i++)
 		maintain_region(r, (first + i) % regions, budget);
 	pbfidx_end_rebuild(r);
-}
-
-/* Of so many pages of the index those that nothing uses. */
-static BlockNumber
-free_pages(Relation index, BlockNumber pages)
-{
-	PbfidxMeta *meta = palloc(sizeof(PbfidxMeta));
-	BlockNumber n;
-
-	pbfidx_read_meta(index, meta);
-	n = pages > meta->hwm ? pages - meta->hwm : 0;
-	for (uint32 i = 0; i < meta->free_count; i++)
-		n += meta->free[i].blocks;
-	pfree(meta);
-	return n;
+	stats->pages_free = free_pages(index);
 }
 
 /* Whether maintenance runs code of the table's owner, or support functions that do not come with the server.
@@ -177,7 +179,7 @@ report_given_up(Relation index, const ErrorData *error)
  * on the table, so it runs in a subtransaction: what was begun is resumed another time.
  */
 static void
-maintain_guarded(Relation heap, Relation index)
+maintain_guarded(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 {
 	MemoryContext mcxt = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -185,7 +187,7 @@ maintain_guarded(Relation heap, Relation index)
 	BeginInternalSubTransaction(NULL);
 	PG_TRY();
 	{
-		maintain(heap, index);
+		maintain(heap, index, stats);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
@@ -209,14 +211,31 @@ maintain_guarded(Relation heap, Relation index)
 	CurrentResourceOwner = owner;
 }
 
+/*
+ * The validation of a concurrent build asks by this for all rows that the index has, and inserts the others.
+ * It alone reports progress; its snapshot is the active one.
+ */
+static bool
+is_validation(const IndexVacuumInfo *info)
+{
+	return info->report_progress && !info->index->rd_index->indisvalid && ActiveSnapshotSet();
+}
+
+/* VACUUM has nothing to remove. */
 IndexBulkDeleteResult *
 pbfidx_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback,
                   void *state)
 {
-	(void) info;
-	(void) callback;
-	(void) state;
-	return stats != NULL ? stats : palloc0(sizeof(IndexBulkDeleteResult));
+	if (stats == NULL)
+		stats = palloc0(sizeof(IndexBulkDeleteResult));
+	if (is_validation(info))
+	{
+		Relation heap = table_open(info->index->rd_index->indrelid, NoLock);
+
+		stats->num_index_tuples = (double) pbfidx_report_present(heap, info->index, callback, state);
+		table_close(heap, NoLock);
+	}
+	return stats;
 }
 
 /* What the owner's code may do is restricted in parallel mode. */
@@ -243,17 +262,14 @@ pbfidx_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 		if (push)
 			PushActiveSnapshot(GetTransactionSnapshot());
 		if (PBF_MAY_BEGIN_SUBTRANSACTION())
-			maintain_guarded(heap, info->index);
+			maintain_guarded(heap, info->index, stats);
 		else
-			maintain(heap, info->index);
+			maintain(heap, info->index, stats);
 		if (push)
 			PopActiveSnapshot();
 		table_close(heap, NoLock);
 	}
 	stats->num_pages = RelationGetNumberOfBlocks(info->index);
-	/* VACUUM does not fail for the sake of an index that nobody uses yet. */
-	if (info->index->rd_index->indisvalid)
-		stats->pages_free = free_pages(info->index, stats->num_pages);
 	stats->num_index_tuples = info->num_heap_tuples;
 	stats->estimated_count = info->estimated_count;
 	return stats;
