@@ -353,8 +353,7 @@ COMMENT ON OPERATOR && (pbf, pbf) IS 'may have a common element; false is certai
 CREATE OPERATOR !&& (
 	LEFTARG = pbf, RIGHTARG = pbf, FUNCTION = pbf_disjoint,
 	COMMUTATOR = !&&,
-	NEGATOR = &&,
-	RESTRICT = neqsel, JOIN = neqjoinsel
+	NEGATOR = &&
 );
 COMMENT ON OPERATOR !&& (pbf, pbf) IS 'have certainly no common element';
 

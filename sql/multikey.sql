@@ -364,8 +364,24 @@ SET enable_seqscan = off;
 SELECT * FROM changed WHERE x = '{1}';
 INSERT INTO changed VALUES ('{3}');
 SELECT pbfidx_check('changed_x');
+-- The same of a hash function that a class in use gets, with any other type of the family.
+CREATE TABLE rehashed AS SELECT i FROM generate_series(1, 100) i;
+CREATE OPERATOR CLASS rehashed_ops FOR TYPE int USING pbfidx AS OPERATOR 1 =;
+CREATE INDEX rehashed_i ON rehashed USING pbfidx (i rehashed_ops);
+SELECT * FROM finds('rehashed', 'i = 77');
+ALTER OPERATOR FAMILY rehashed_ops USING pbfidx ADD FUNCTION 1 (int, int) hashint4extended(int, bigint);
+\connect -
+SET search_path = multikey, public;
+SET max_parallel_workers_per_gather = 0;
+SET client_min_messages = warning;
+SET enable_seqscan = off;
+SELECT * FROM rehashed WHERE i = 77;
+INSERT INTO rehashed VALUES (101);
+SELECT pbfidx_check('rehashed_i');
+REINDEX INDEX rehashed_i;
+SELECT * FROM rehashed WHERE i = 77;
 RESET enable_seqscan;
-DROP TABLE changed;
+DROP TABLE changed, rehashed;
 
 -- ---- estimate ----
 CREATE TABLE est (x int[], k int) WITH (autovacuum_enabled = off);

@@ -187,4 +187,15 @@ RESET ROLE;
 DROP OWNED BY regress_pbf_reader;
 DROP ROLE regress_pbf_reader;
 
+-- Filters of several kinds in a column: what another condition keeps from meeting does not meet in the planner either.
+CREATE TABLE kinds_of_filters AS
+	SELECT 'int' AS kind, pbf_build('{1}'::int[]) AS f FROM generate_series(1, 100)
+	UNION ALL SELECT 'text', pbf_build('{a}'::text[]) FROM generate_series(1, 100);
+ANALYZE kinds_of_filters;
+SELECT count(*) FILTER (WHERE f && pbf_build('{1}'::int[])) AS overlap, count(*) FILTER (WHERE f !&& pbf_build('{2}'::int[])) AS disjoint
+FROM kinds_of_filters WHERE kind = 'int';
+SELECT count(*) FROM (SELECT f FROM kinds_of_filters WHERE kind = 'int' OFFSET 0) i WHERE NOT f && pbf_build('{2}'::int[]);
+SELECT count(*) FROM kinds_of_filters a JOIN kinds_of_filters b ON a.kind = b.kind AND NOT a.f !&& b.f WHERE a.kind = 'int';
+SELECT count(*) FROM kinds_of_filters a JOIN kinds_of_filters b ON a.kind = b.kind AND a.f !&& b.f WHERE a.kind = 'int';
+
 DROP SCHEMA planner CASCADE;

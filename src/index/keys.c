@@ -213,15 +213,21 @@ pbfidx_assign_groups(PbfidxHasher *hashers, int n)
 void
 pbfidx_require_same_kind(Relation index, const PbfidxHasher *hasher)
 {
-	bool multikey = (pbfidx_cache(index)->column_group[hasher->column] & PBFIDX_GROUP_MULTIKEY) != 0;
+	const PbfidxCache *cache = pbfidx_cache(index);
+	bool multikey = (cache->column_group[hasher->column] & PBFIDX_GROUP_MULTIKEY) != 0;
+	bool ours = (cache->flags & PBFIDX_SERVER_HASH) == 0; /* all hashes are by the contract */
+	const char *then = multikey ? "several keys" : "one key";
 
 	if (hasher->multikey == multikey)
-		return;
+	{
+		if (!ours || !pbfidx_uses_server_hash(hasher, 1))
+			return;
+		then = "no hash function of its own";
+	}
 	ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 	        errmsg("operator class of column %d of index \"%s\" has changed since it was built",
 	               hasher->column + 1, RelationGetRelationName(index)),
-	        errdetail("Then it had %s for a value.", multikey ? "several keys" : "one key"),
-	        errhint("REINDEX it."));
+	        errdetail("Then it had %s for a value.", then), errhint("REINDEX it."));
 }
 
 PbfidxHasher *

@@ -385,15 +385,22 @@ check_implicit_cast(FunctionCallInfo fcinfo)
 {
 	Aggref *aggref = AggGetAggref(fcinfo);
 	Node *argument;
+	RelabelType *relabel;
 	PbfHasher hasher;
 
 	fcinfo->flinfo->fn_extra = fcinfo->flinfo; /* looked at */
 	if (aggref == NULL || aggref->args == NIL)
 		return;
 	argument = (Node *) linitial_node(TargetEntry, aggref->args)->expr;
-	if (IsA(argument, RelabelType) && ((RelabelType *) argument)->relabelformat == COERCE_IMPLICIT_CAST)
-		pbf_hasher_init(&hasher, exprType((Node *) ((RelabelType *) argument)->arg), InvalidOid,
-		                PBF_ENUM_BY_LABEL, CurrentMemoryContext);
+	if (!IsA(argument, RelabelType))
+		return;
+	/* The planner makes one of all that only change what a value is called; who writes COLLATE casts as well.
+	 */
+	relabel = (RelabelType *) argument;
+	if (relabel->relabelformat == COERCE_IMPLICIT_CAST &&
+	    relabel->resultcollid == exprCollation((Node *) relabel->arg))
+		pbf_hasher_init(&hasher, exprType((Node *) relabel->arg), InvalidOid, PBF_ENUM_BY_LABEL,
+		                CurrentMemoryContext);
 }
 
 /*

@@ -51,8 +51,11 @@ Datum
 pbf_hash_value32(PG_FUNCTION_ARGS)
 {
 	PbfFilter *f = PG_GETARG_PBF(0);
+	Datum hash = hash_any(&f->version, VARSIZE(f) - VARHDRSZ);
 
-	return hash_any(&f->version, VARSIZE(f) - VARHDRSZ);
+	/* Hash indexes call it in a context that lasts as long as they take to build. */
+	PG_FREE_IF_COPY(f, 0);
+	return hash;
 }
 
 PG_FUNCTION_INFO_V1(pbf_hash_value64);
@@ -60,6 +63,8 @@ Datum
 pbf_hash_value64(PG_FUNCTION_ARGS)
 {
 	PbfFilter *f = PG_GETARG_PBF(0);
+	Datum hash = hash_any_extended(&f->version, VARSIZE(f) - VARHDRSZ, PG_GETARG_INT64(1));
 
-	return hash_any_extended(&f->version, VARSIZE(f) - VARHDRSZ, PG_GETARG_INT64(1));
+	PG_FREE_IF_COPY(f, 0);
+	return hash;
 }

@@ -4,11 +4,14 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 
 #include "type/element.h"
 #include "type/probe.h"
+
+#define INTERRUPTIBLE_EVERY 4096 /* elements of an array */
 
 PG_FUNCTION_INFO_V1(pbf_hash);
 PG_FUNCTION_INFO_V1(pbf_add);
@@ -87,6 +90,8 @@ pbf_hash_array(PbfHasher *hasher, MemoryContext mcxt, ArrayType *array, Oid coll
 	{
 		if (nulls[i])
 			continue;
+		if (i % INTERRUPTIBLE_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
 		hashes[kept] = pbf_hash_value(hasher, elements[i]);
 		elements[kept++] = elements[i];
 	}

@@ -107,6 +107,22 @@ SQL
 	cmp_ok($growth, '<', $slack, "window, $aggregate: $growth bytes more after 18000 rows");
 }
 
+# And while an index is built, which hashes all values in one context.
+my ($rc, $out, $err) = $node->psql('postgres', <<'SQL');
+CREATE FUNCTION noted(i int) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	IF i IN (50, 400) THEN
+		RAISE NOTICE 'memory %', (SELECT sum(total_bytes)::bigint FROM pg_catalog.pg_backend_memory_contexts);
+	END IF;
+	RETURN true;
+END $$;
+CREATE TABLE hashed AS SELECT i AS id, pbf_agg(k, 20000) AS f FROM generate_series(1, 400) i, generate_series(1, 10) k GROUP BY i ORDER BY i;
+CREATE INDEX ON hashed USING hash (f) WHERE noted(id);
+SQL
+my @memory = $err =~ /memory (\d+)/g;
+is(scalar(@memory), 2, 'memory was looked at twice while a hash index was built');
+cmp_ok($memory[1] - $memory[0], '<', $slack, 'hash index: ' . ($memory[1] - $memory[0]) . ' bytes more after 350 rows');
+
 # --- a million groups ---------------------------------------------------------------------------------------------
 #
 # In one hash table, what a group takes, and that nothing of it is left afterwards. These aggregates differ from pbf_agg
