@@ -83,11 +83,12 @@ pbf_fold(PG_FUNCTION_ARGS)
 	PbfGeometry g = pbf_geometry_of(f);
 
 	if (times < 0 || !pbf_can_fold(&g, times))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("times out of range: %d", times),
-		        errdetail("times must be between 0 and %u, as often as a %s filter can be halved.",
-		                  max_folds(&g), pbf_geometry_text(&g)),
-		        errhint("Filters sized by pbf_new or pbf_agg can usually be halved several times; see also "
-		                "pbf_reduce."));
+		ereport(
+		    ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("times out of range: %d", times),
+		    errdetail("times must be between 0 and %u, as often as a %s filter can be halved.", max_folds(&g),
+		              pbf_geometry_text(&g)),
+		    errhint("The larger a filter of pbf_new or pbf_agg, the more often it can be halved; see also "
+		            "pbf_reduce."));
 	PG_RETURN_PBF(pbf_folded(f, times));
 }
 
