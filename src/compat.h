@@ -33,18 +33,6 @@
 #define pbf_test_for_old_snapshot(snapshot, relation, page) ((void) 0)
 #endif
 
-/* Locales of the server's own came with 17; pg_trgm asks the database's provider, instead of libc, from 18
- * on. */
-#if PG_VERSION_NUM >= 180000
-#define PBF_TRIGRAMS_BY_PROVIDER true
-#define PBF_COLLPROVIDER_BUILTIN COLLPROVIDER_BUILTIN
-#define PBF_DATABASE_LOCALE Anum_pg_database_datlocale
-#else
-#define PBF_TRIGRAMS_BY_PROVIDER false
-#define PBF_COLLPROVIDER_BUILTIN 'b'
-#define PBF_DATABASE_LOCALE Anum_pg_database_datctype
-#endif
-
 /* What names the file of a relation. */
 #if PG_VERSION_NUM >= 160000
 #define pbf_relation_locator(relation) ((relation)->rd_locator)

@@ -2,8 +2,7 @@
  * folding.c: whether keys in lower case say something about a condition that ignores case.
  *
  * ILIKE takes the lower case of both sides. So keys do if the collation of the condition has the database's
- * character classification: both of libc, of one locale; from 18 on, where pg_trgm no longer uses libc, the
- * server's own C and C.UTF-8 too.
+ * character classification, both of libc: that is what pg_trgm asks, whoever is the database's provider.
  *
  * Of a regular expression, case sensitive or not, pg_trgm takes the characters that the engine puts in the
  * place of one if it ignores case, its lower and its upper case, and leaves out those that are not in lower
@@ -30,15 +29,7 @@
 #include "utils/fmgroids.h"
 #include "utils/syscache.h"
 
-#include "compat.h"
 #include "index/folding.h"
-
-/* Who classifies characters, and by which locale. */
-typedef struct Classification
-{
-	char provider;
-	char *locale; /* NULL: not known by name */
-} Classification;
 
 static char *
 text_attribute(int cache, HeapTuple tuple, AttrNumber attribute)
@@ -49,43 +40,41 @@ text_attribute(int cache, HeapTuple tuple, AttrNumber attribute)
 	return isnull ? NULL : TextDatumGetCString(value);
 }
 
-static Classification
-classification_of_database(void)
+/* The locale of libc by which the database classifies characters; NULL: by something else. */
+static char *
+ctype_of_database(void)
 {
 	HeapTuple tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
-	Classification c = {0, NULL};
+	char *ctype = NULL;
 
 	if (!HeapTupleIsValid(tuple))
-		return c;
-	c.provider = ((Form_pg_database) GETSTRUCT(tuple))->datlocprovider;
-	if (c.provider == COLLPROVIDER_LIBC)
-		c.locale = text_attribute(DATABASEOID, tuple, Anum_pg_database_datctype);
-	else if (PBF_TRIGRAMS_BY_PROVIDER)
-		c.locale = text_attribute(DATABASEOID, tuple, PBF_DATABASE_LOCALE);
+		return NULL;
+	if (((Form_pg_database) GETSTRUCT(tuple))->datlocprovider == COLLPROVIDER_LIBC)
+		ctype = text_attribute(DATABASEOID, tuple, Anum_pg_database_datctype);
 	ReleaseSysCache(tuple);
-	return c;
+	return ctype;
 }
 
-static Classification
-classification_of(Oid collation)
+/* The same of a collation. */
+static char *
+ctype_of(Oid collation)
 {
 	HeapTuple tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
-	Classification c = {0, NULL};
+	char *ctype = NULL, provider;
 
 	if (!HeapTupleIsValid(tuple))
-		return c;
-	c.provider = ((Form_pg_collation) GETSTRUCT(tuple))->collprovider;
-	if (c.provider == COLLPROVIDER_LIBC)
-		c.locale = text_attribute(COLLOID, tuple, Anum_pg_collation_collctype);
+		return NULL;
+	provider = ((Form_pg_collation) GETSTRUCT(tuple))->collprovider;
+	if (provider == COLLPROVIDER_LIBC)
+		ctype = text_attribute(COLLOID, tuple, Anum_pg_collation_collctype);
 	ReleaseSysCache(tuple);
-	return c.provider == COLLPROVIDER_DEFAULT ? classification_of_database() : c;
+	return provider == COLLPROVIDER_DEFAULT ? ctype_of_database() : ctype;
 }
 
 static bool
-is_c(const Classification *c)
+is_c(const char *ctype)
 {
-	return c->provider == COLLPROVIDER_LIBC && c->locale != NULL &&
-	       (strcmp(c->locale, "C") == 0 || strcmp(c->locale, "POSIX") == 0);
+	return strcmp(ctype, "C") == 0 || strcmp(ctype, "POSIX") == 0;
 }
 
 /* Names of one locale differ in how they write the encoding: en_US.UTF-8, en_US.utf8. */
@@ -103,26 +92,6 @@ is_same_locale(const char *a, const char *b)
 		if (*a == '\0')
 			return true;
 	}
-}
-
-/* Whether trigrams, and conditions under the database's own collation, are folded alike, character by
- * character. Final sigmas and the like take a look at the whole string, where trigrams are made of a word. */
-static bool
-is_consistent(const Classification *database)
-{
-	if (database->provider == COLLPROVIDER_LIBC)
-		return true;
-	return PBF_TRIGRAMS_BY_PROVIDER && database->provider == PBF_COLLPROVIDER_BUILTIN &&
-	       database->locale != NULL &&
-	       (strcmp(database->locale, "C") == 0 || strcmp(database->locale, "C.UTF-8") == 0);
-}
-
-static bool
-is_same(const Classification *a, const Classification *b)
-{
-	if (a->provider != b->provider || a->locale == NULL || b->locale == NULL)
-		return false;
-	return (is_c(a) && is_c(b)) || is_same_locale(a->locale, b->locale);
 }
 
 /* Whether a regular expression names characters by their codes: \uwxyz, \Ustuvwxyz, \xhhh, \octal. */
@@ -197,18 +166,18 @@ is_closed_regex(const char *p, int n)
 static bool
 folds_alike(bool regex, Oid collation, const text *pattern)
 {
-	Classification database = classification_of_database(), here = classification_of(collation);
+	const char *database = ctype_of_database(), *here = ctype_of(collation);
 	const char *p = VARDATA_ANY(pattern);
 	int n = VARSIZE_ANY_EXHDR(pattern);
-	bool same = is_consistent(&database) && is_same(&database, &here);
-	bool libc = database.provider == COLLPROVIDER_LIBC;
-	bool c = libc && is_c(&here) && towlower(L'I') == L'i';
+	bool libc = database != NULL && here != NULL;
+	bool same = libc && ((is_c(database) && is_c(here)) || is_same_locale(database, here));
+	bool c = libc && is_c(here) && towlower(L'I') == L'i';
 
 	if (!regex)
 		return same || c || is_ascii(p, n, "iIkK");
-	if (same && libc && is_closed_regex(p, n))
+	if (same && is_closed_regex(p, n))
 		return true;
-	return !names_codes(p, n) && is_ascii(p, n, same || c ? "" : "iIkK-");
+	return !names_codes(p, n) && is_ascii(p, n, c ? "" : "iIkK-");
 }
 
 bool
