@@ -1,19 +1,25 @@
 /*
  * folding.c: whether keys in lower case say something about a condition that ignores case.
  *
- * ILIKE takes the lower case of both sides. So keys do if the collation of the condition has the database's
- * character classification, both of libc: that is what pg_trgm asks, whoever is the database's provider.
+ * pg_trgm takes words, as libc classifies characters, in lower case: libc's up to 17, since then that of the
+ * database's own collation.
+ *
+ * ILIKE takes the lower case of both sides. So keys do if condition and database have one locale of libc.
+ * Under C and POSIX nothing but A to Z changes, which is no matter unless the database is Turkish. Under any
+ * other locale what remains are patterns of ASCII without I and K: the only characters that have a letter of
+ * ASCII as their lower case are A to Z and two more, U+0130 and U+212A, and Turkish has other ones for I.
+ * Under the database's own, of another provider, these two do no harm if libc knows them.
+ *
+ * LIKE ignores no case, but the lower case of a piece of a word may be another one than in the word: that of
+ * a sigma, where the provider has regard to its place.
  *
  * Of a regular expression, case sensitive or not, pg_trgm takes the characters that the engine puts in the
  * place of one if it ignores case, its lower and its upper case, and leaves out those that are not in lower
- * case. That needs their lower case to be among them, which is not so for the final sigma and the dotless i.
- *
- * Else there are patterns that all locales understand alike. Only A to Z have lower case letters of ASCII,
- * but for U+0130, an i, and U+212A, a k; and Turkish has other ones for I. So it is those of ASCII without I
- * and K, if a regular expression does not name others by their codes or by a range. (The engine's classes of
- * characters are the condition's, but pg_trgm expects nothing of a class that it cannot list.) Under C and
- * POSIX, I and K are letters like all others, as far as the database's locale has the same lower case for
- * them; and ILIKE leaves all characters beyond ASCII as they are.
+ * case. So their lower case has to be among them, which is so for ASCII (a named locale of libc may be
+ * Turkish), under the database's own locale of libc for others too, but not for the final sigma or the
+ * dotless i. And what matches must not become less because case is ignored, as it does by what must not
+ * follow, by a class within the complement of another one, and if the expression itself says that case
+ * counts.
  */
 #include "postgres.h"
 
@@ -27,6 +33,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/formatting.h"
 #include "utils/syscache.h"
 
 #include "index/folding.h"
@@ -94,13 +101,13 @@ is_same_locale(const char *a, const char *b)
 	}
 }
 
-/* Whether a regular expression names characters by their codes: \uwxyz, \Ustuvwxyz, \xhhh, \octal. */
+/* Whether one of certain characters comes somewhere right after another one. */
 static bool
-names_codes(const char *p, int n)
+has_pair(const char *p, int n, char first, const char *second)
 {
 	for (int i = 0; i + 1 < n; i++)
 	{
-		if (p[i] == '\\' && strchr("uUx01234567", p[i + 1]) != NULL)
+		if (p[i] == first && p[i + 1] != '\0' && strchr(second, p[i + 1]) != NULL)
 			return true;
 	}
 	return false;
@@ -116,6 +123,21 @@ is_ascii(const char *p, int n, const char *without)
 			return false;
 	}
 	return true;
+}
+
+/* Whether the database has the lower case of I that ASCII has, by libc and by its own provider. */
+static bool
+is_i_regular(void)
+{
+	return towlower(L'I') == L'i' && strcmp(str_tolower("I", 1, DEFAULT_COLLATION_OID), "i") == 0;
+}
+
+/* Whether libc has U+0130 and U+212A for letters, with lower case ones of ASCII. */
+static bool
+knows_i_and_k(void)
+{
+	return GetDatabaseEncoding() == PG_UTF8 && iswalpha(0x0130) && iswalpha(0x212A) &&
+	       towlower(0x0130) == L'i' && towlower(0x212A) == L'k';
 }
 
 static pg_wchar
@@ -146,8 +168,6 @@ is_closed_regex(const char *p, int n)
 	pg_wchar *characters;
 	bool closed = true;
 
-	if (names_codes(p, n))
-		return false;
 	if (!is_ascii(p, n, ""))
 	{
 		/* In other encodings the engine knows no case of them; and a range has more than is written. */
@@ -163,34 +183,89 @@ is_closed_regex(const char *p, int n)
 	return closed;
 }
 
-static bool
-folds_alike(bool regex, Oid collation, const text *pattern)
+/* The locales of a condition and of the database. */
+typedef struct Locales
+{
+	bool own;     /* the database's own collation */
+	bool libc;    /* the condition's is of libc, */
+	bool c;       /* and C or POSIX */
+	bool same;    /* both are one of libc */
+	bool regular; /* see is_i_regular */
+} Locales;
+
+static Locales
+locales_of(Oid collation)
 {
 	const char *database = ctype_of_database(), *here = ctype_of(collation);
-	const char *p = VARDATA_ANY(pattern);
-	int n = VARSIZE_ANY_EXHDR(pattern);
-	bool libc = database != NULL && here != NULL;
-	bool same = libc && ((is_c(database) && is_c(here)) || is_same_locale(database, here));
-	bool c = libc && is_c(here) && towlower(L'I') == L'i';
+	Locales l = {.own = collation == DEFAULT_COLLATION_OID, .libc = here != NULL, .regular = is_i_regular()};
 
-	if (!regex)
-		return same || c || is_ascii(p, n, "iIkK");
-	if (same && is_closed_regex(p, n))
+	l.c = l.libc && is_c(here);
+	l.same = l.libc && database != NULL && ((l.c && is_c(database)) || is_same_locale(database, here));
+	return l;
+}
+
+static bool
+is_ilike_alike(const Locales *l, const char *p, int n)
+{
+	/* Of one byte, the server has another lower case of I than libc. */
+	if (l->same && (l->regular || GetDatabaseEncoding() == PG_UTF8))
 		return true;
-	return !names_codes(p, n) && is_ascii(p, n, c ? "" : "iIkK-");
+	/* What pg_trgm makes of letters beyond ASCII that are the same is the same. */
+	if (l->c && l->regular && ctype_of_database() != NULL)
+		return true;
+	return is_ascii(p, n, l->own && l->regular && knows_i_and_k() ? "" : "iIkK");
+}
+
+static bool
+is_like_alike(const char *p, int n)
+{
+	return ctype_of_database() != NULL || GetDatabaseEncoding() != PG_UTF8 ||
+	       !has_pair(p, n, '\xce', "\xa3"); /* U+03A3 */
+}
+
+/* Options, and what must follow or precede, or must not: what begins with (? but for (?: and with ***. */
+static bool
+has_constraint(const char *p, int n)
+{
+	for (int i = 0; i + 2 < n; i++)
+	{
+		if (p[i] == '(' && p[i + 1] == '?' && p[i + 2] != ':')
+			return true;
+	}
+	return n >= 3 && memcmp(p, "***", 3) == 0;
+}
+
+static bool
+is_regex_alike(const Locales *l, const char *p, int n)
+{
+	/* Characters by their codes: \uwxyz, \Ustuvwxyz, \xhhh, \octal. */
+	if (has_pair(p, n, '\\', "uUx01234567"))
+		return false;
+	if (has_constraint(p, n))
+		return false;
+	if (has_pair(p, n, '[', "^") && has_pair(p, n, '\\', "WSD"))
+		return false;
+	if (!l->regular)
+		return is_ascii(p, n, "iIkK-") && !has_pair(p, n, '[', ":") && !has_pair(p, n, '\\', "wWSD");
+	if (l->same && is_closed_regex(p, n))
+		return true;
+	return is_ascii(p, n, !l->libc || l->c ? "" : "iIkK-");
 }
 
 bool
 pbfidx_folds_alike(Oid function, Oid collation, Datum pattern)
 {
-	switch (function)
-	{
-		case F_TEXTICLIKE:
-			return folds_alike(false, collation, DatumGetTextPP(pattern));
-		case F_TEXTREGEXEQ:
-		case F_TEXTICREGEXEQ:
-			return folds_alike(true, collation, DatumGetTextPP(pattern));
-		default:
-			return true;
-	}
+	Locales l;
+	const text *t;
+
+	if (function != F_TEXTLIKE && function != F_TEXTICLIKE && function != F_TEXTREGEXEQ &&
+	    function != F_TEXTICREGEXEQ)
+		return true;
+	t = DatumGetTextPP(pattern);
+	if (function == F_TEXTLIKE)
+		return is_like_alike(VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t));
+	l = locales_of(collation);
+	if (function == F_TEXTICLIKE)
+		return is_ilike_alike(&l, VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t));
+	return is_regex_alike(&l, VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t));
 }
