@@ -17,8 +17,8 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "access/heapam.h"
-#include "access/heaptoast.h"
 #include "access/htup_details.h"
 #include "access/relscan.h"
 #include "access/table.h"
@@ -27,6 +27,7 @@
 #include "catalog/index.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "optimizer/optimizer.h"
 #include "storage/bufmgr.h"
 #include "storage/procarray.h"
 #include "utils/memutils.h"
@@ -34,6 +35,8 @@
 
 #include "compat.h"
 #include "index/heapscan.h"
+
+#define FETCHED_OF_PAGE (16 * 1024 * 1024) /* bytes out of line that are copied while a page is locked */
 
 /* No lock is waited for with a page locked: nobody would find that deadlock. So those of the TOAST table come
  * first. */
@@ -120,25 +123,63 @@ pbfidx_end_heapscan(PbfidxHeapScan *scan)
 	pfree(scan);
 }
 
-/* Whether a value of the version that keys are wanted of may be stored out of line. */
-static bool
-has_external_key(PbfidxHeapScan *scan, HeapTuple tuple)
+/* The attributes that the keys of a group, the expressions and the predicate take. */
+static Bitmapset *
+used_attributes(const PbfidxHeapScan *scan)
 {
-	if (!HeapTupleHasExternal(tuple))
-		return false;
-	if (evaluates(scan->info))
-		return true;
+	Bitmapset *used = NULL;
+
+	pull_varattnos((Node *) scan->info->ii_Expressions, 1, &used);
+	pull_varattnos((Node *) scan->info->ii_Predicate, 1, &used);
 	for (int i = 0; i < scan->columns; i++)
 	{
 		AttrNumber att = scan->info->ii_IndexAttrNumbers[i];
+
+		if (att != 0 && scan->hashers[i].group == scan->group)
+			used = bms_add_member(used, att - FirstLowInvalidHeapAttributeNumber);
+	}
+	return used;
+}
+
+/* They change with the group. */
+static void
+set_attributes(PbfidxHeapScan *scan)
+{
+	MemoryContext old;
+
+	if (scan->attributes != NULL && scan->attributes_group == scan->group)
+		return;
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
+	bms_free(scan->attributes);
+	scan->attributes = used_attributes(scan);
+	scan->attributes_group = scan->group;
+	MemoryContextSwitchTo(old);
+}
+
+/* A whole row takes all of them. */
+static bool
+is_used(const Bitmapset *used, AttrNumber att)
+{
+	return bms_is_member(att - FirstLowInvalidHeapAttributeNumber, used) ||
+	       bms_is_member(-FirstLowInvalidHeapAttributeNumber, used);
+}
+
+/* Whether a value that keys are made of is stored out of line. */
+static bool
+has_external_key(PbfidxHeapScan *scan, HeapTuple tuple)
+{
+	TupleDesc desc = RelationGetDescr(scan->heap);
+
+	if (!HeapTupleHasExternal(tuple))
+		return false;
+	for (AttrNumber att = 1; att <= desc->natts; att++)
+	{
 		bool isnull;
 		Datum value;
 
-		if (scan->hashers[i].group != scan->group)
+		if (TupleDescAttr(desc, att - 1)->attlen != -1 || !is_used(scan->attributes, att))
 			continue;
-		if (att <= 0 || TupleDescAttr(RelationGetDescr(scan->heap), att - 1)->attlen != -1)
-			continue;
-		value = heap_getattr(tuple, att, RelationGetDescr(scan->heap), &isnull);
+		value = heap_getattr(tuple, att, desc, &isnull);
 		if (!isnull && VARATT_IS_EXTERNAL(DatumGetPointer(value)))
 			return true;
 	}
@@ -179,30 +220,57 @@ typedef enum Version
 } Version;
 
 /*
- * Whether a snapshot may still need what died at that transaction. The horizon moves on while a build runs.
- * That of a TOAST table may be ahead of its table's.
+ * Whether a snapshot may still need what died at that transaction. The horizon moves on while a build runs;
+ * in a rebuild once a page is enough. That of a TOAST table may be ahead of its table's.
  */
 static bool
 is_needed(PbfidxHeapScan *scan, TransactionId dead_after)
 {
-	if (!TransactionIdPrecedes(dead_after, scan->oldest_xmin))
+	if (!TransactionIdPrecedes(dead_after, scan->oldest_xmin) && !scan->fresh)
+	{
 		scan->oldest_xmin =
 		    GetOldestNonRemovableTransactionId(scan->toast != NULL ? scan->toast : scan->heap);
+		scan->fresh = scan->purpose == PBFIDX_REBUILD;
+	}
 	return !TransactionIdPrecedes(dead_after, scan->oldest_xmin);
 }
 
-/* Fetches what is out of line, up to `maintenance_work_mem` a page; what comes then has to be fetched when it
- * may be gone. */
+/*
+ * Fetches what keys take that is out of line, while that is little for a page; what is more has to be fetched
+ * when the page is no longer locked. Other such values are NULL in the copy: they may be gone.
+ */
 static void
 fetch_external(PbfidxHeapScan *scan, HeapTuple tuple)
 {
-	MemoryContext old;
+	TupleDesc desc = RelationGetDescr(scan->heap);
+	MemoryContext old = MemoryContextSwitchTo(scan->flat_mcxt);
+	Datum *values = palloc(desc->natts * sizeof(Datum));
+	bool *nulls = palloc(desc->natts * sizeof(bool));
+	Size bytes = MemoryContextMemAllocated(scan->flat_mcxt, false);
 
-	if (MemoryContextMemAllocated(scan->flat_mcxt, false) >= (Size) maintenance_work_mem * 1024)
-		return;
-	old = MemoryContextSwitchTo(scan->flat_mcxt);
-	scan->flat[ItemPointerGetOffsetNumber(&tuple->t_self)] =
-	    toast_flatten_tuple(tuple, RelationGetDescr(scan->heap));
+	heap_deform_tuple(tuple, desc, values, nulls);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (nulls[i] || TupleDescAttr(desc, i)->attlen != -1 ||
+		    !VARATT_IS_EXTERNAL(DatumGetPointer(values[i])))
+			continue;
+		nulls[i] = !is_used(scan->attributes, (AttrNumber) (i + 1));
+		bytes += nulls[i] ? 0 : toast_datum_size(values[i]);
+	}
+	for (int i = 0; i < desc->natts && bytes <= FETCHED_OF_PAGE; i++)
+	{
+		if (!nulls[i] && TupleDescAttr(desc, i)->attlen == -1 &&
+		    VARATT_IS_EXTERNAL(DatumGetPointer(values[i])))
+			values[i] = PointerGetDatum(detoast_external_attr((struct varlena *) DatumGetPointer(values[i])));
+	}
+	if (bytes <= FETCHED_OF_PAGE)
+	{
+		HeapTuple flat = heap_form_tuple(desc, values, nulls);
+
+		flat->t_self = tuple->t_self;
+		flat->t_tableOid = tuple->t_tableOid;
+		scan->flat[ItemPointerGetOffsetNumber(&tuple->t_self)] = flat;
+	}
 	MemoryContextSwitchTo(old);
 }
 
@@ -327,6 +395,8 @@ pbfidx_scan_block(PbfidxHeapScan *scan, BlockNumber block, PbfidxTakeKeys take, 
 
 	scan->take = take;
 	scan->arg = arg;
+	scan->fresh = false;
+	set_attributes(scan);
 	tuple.t_tableOid = RelationGetRelid(scan->heap);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);

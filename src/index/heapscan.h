@@ -42,7 +42,10 @@ typedef struct PbfidxHeapScan
 	Relation toast; /* of a rebuild, which reads it under the lock of a page; NULL: none */
 	Relation *toast_indexes;
 	int toast_index_count;
-	HeapTuple *flat; /* of a rebuild, by offset: copies with all that is out of line; NULL: not needed */
+	Bitmapset *attributes; /* that keys, expressions and the predicate take, offset as in pull_varattnos */
+	int attributes_group;
+	bool fresh;              /* of a rebuild: oldest_xmin was asked for since the page was locked */
+	HeapTuple *flat;         /* of a rebuild, by offset: copies with what is out of line; NULL: not needed */
 	MemoryContext flat_mcxt; /* reset for every block */
 	PbfBlockStream stream;
 	EState *estate;

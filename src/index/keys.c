@@ -215,14 +215,15 @@ pbfidx_require_same_kind(Relation index, const PbfidxHasher *hasher)
 {
 	const PbfidxCache *cache = pbfidx_cache(index);
 	bool multikey = (cache->column_group[hasher->column] & PBFIDX_GROUP_MULTIKEY) != 0;
-	bool ours = (cache->flags & PBFIDX_SERVER_HASH) == 0; /* all hashes are by the contract */
+	/* Noted for the index: of several columns it may have been any. */
+	bool server = (cache->flags & PBFIDX_SERVER_HASH) != 0, now = pbfidx_uses_server_hash(hasher, 1);
 	const char *then = multikey ? "several keys" : "one key";
 
 	if (hasher->multikey == multikey)
 	{
-		if (!ours || !pbfidx_uses_server_hash(hasher, 1))
+		if (server == now || (server && IndexRelationGetNumberOfKeyAttributes(index) > 1))
 			return;
-		then = "no hash function of its own";
+		then = server ? "a hash function of its own" : "no hash function of its own";
 	}
 	ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 	        errmsg("operator class of column %d of index \"%s\" has changed since it was built",

@@ -387,6 +387,7 @@ check_implicit_cast(FunctionCallInfo fcinfo)
 	Node *argument;
 	RelabelType *relabel;
 	PbfHasher hasher;
+	Oid collation;
 
 	fcinfo->flinfo->fn_extra = fcinfo->flinfo; /* looked at */
 	if (aggref == NULL || aggref->args == NIL)
@@ -397,8 +398,9 @@ check_implicit_cast(FunctionCallInfo fcinfo)
 	/* The planner makes one of all that only change what a value is called; who writes COLLATE casts as well.
 	 */
 	relabel = (RelabelType *) argument;
+	collation = exprCollation((Node *) relabel->arg);
 	if (relabel->relabelformat == COERCE_IMPLICIT_CAST &&
-	    relabel->resultcollid == exprCollation((Node *) relabel->arg))
+	    (!OidIsValid(collation) || relabel->resultcollid == collation))
 		pbf_hasher_init(&hasher, exprType((Node *) relabel->arg), InvalidOid, PBF_ENUM_BY_LABEL,
 		                CurrentMemoryContext);
 }

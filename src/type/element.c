@@ -88,10 +88,10 @@ pbf_hash_array(PbfHasher *hasher, MemoryContext mcxt, ArrayType *array, Oid coll
 	hashes = palloc_extended(Max(count, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < count; i++)
 	{
-		if (nulls[i])
-			continue;
 		if (i % INTERRUPTIBLE_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
+		if (nulls[i])
+			continue;
 		hashes[kept] = pbf_hash_value(hasher, elements[i]);
 		elements[kept++] = elements[i];
 	}
