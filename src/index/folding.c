@@ -161,20 +161,25 @@ is_closed(pg_wchar c)
 	return lower_case(lower) == lower && (again == lower || again == upper);
 }
 
-/* The same for all characters of a regular expression, under a locale of libc. */
+/* Whether that can be said of letters beyond ASCII. In encodings of several bytes but UTF-8 the engine knows
+ * no case of them, and libc has to have the database's locale. */
 static bool
-is_closed_regex(const char *p, int n)
+is_case_known(bool c)
+{
+	return pg_database_encoding_max_length() == 1 ||
+	       (GetDatabaseEncoding() == PG_UTF8 && (c || knows_i_and_k()));
+}
+
+/* The same for all characters of a regular expression, under the database's locale of libc. */
+static bool
+is_closed_regex(const char *p, int n, bool c)
 {
 	pg_wchar *characters;
 	bool closed = true;
 
-	if (!is_ascii(p, n, ""))
-	{
-		/* In other encodings the engine knows no case of them; and a range has more than is written. */
-		if ((GetDatabaseEncoding() != PG_UTF8 && pg_database_encoding_max_length() > 1) ||
-		    memchr(p, '-', n) != NULL)
-			return false;
-	}
+	/* A range has more than is written. */
+	if (!is_ascii(p, n, "") && (!is_case_known(c) || memchr(p, '-', n) != NULL))
+		return false;
 	characters = palloc(((Size) n + 1) * sizeof(pg_wchar));
 	n = pg_mb2wchar_with_len(p, characters, n);
 	for (int i = 0; i < n && closed; i++)
@@ -247,7 +252,7 @@ is_regex_alike(const Locales *l, const char *p, int n)
 		return false;
 	if (!l->regular)
 		return is_ascii(p, n, "iIkK-") && !has_pair(p, n, '[', ":") && !has_pair(p, n, '\\', "wWSD");
-	if (l->same && is_closed_regex(p, n))
+	if (l->same && is_closed_regex(p, n, l->c))
 		return true;
 	return is_ascii(p, n, !l->libc || l->c ? "" : "iIkK-");
 }
