@@ -192,6 +192,7 @@ is_closed_regex(const char *p, int n, bool c)
 typedef struct Locales
 {
 	bool own;     /* the database's own collation */
+	bool libc_db; /* the database's is of libc */
 	bool libc;    /* the condition's is of libc, */
 	bool c;       /* and C or POSIX */
 	bool same;    /* both are one of libc */
@@ -202,7 +203,10 @@ static Locales
 locales_of(Oid collation)
 {
 	const char *database = ctype_of_database(), *here = ctype_of(collation);
-	Locales l = {.own = collation == DEFAULT_COLLATION_OID, .libc = here != NULL, .regular = is_i_regular()};
+	Locales l = {.own = collation == DEFAULT_COLLATION_OID,
+	             .libc_db = database != NULL,
+	             .libc = here != NULL,
+	             .regular = is_i_regular()};
 
 	l.c = l.libc && is_c(here);
 	l.same = l.libc && database != NULL && ((l.c && is_c(database)) || is_same_locale(database, here));
@@ -216,7 +220,7 @@ is_ilike_alike(const Locales *l, const char *p, int n)
 	if (l->same && (l->regular || GetDatabaseEncoding() == PG_UTF8))
 		return true;
 	/* What pg_trgm makes of letters beyond ASCII that are the same is the same. */
-	if (l->c && l->regular && ctype_of_database() != NULL)
+	if (l->c && l->regular && l->libc_db)
 		return true;
 	return is_ascii(p, n, l->own && l->regular && knows_i_and_k() ? "" : "iIkK");
 }
