@@ -368,6 +368,9 @@ SELECT pbfidx_check('changed_x');
 CREATE TABLE rehashed AS SELECT i FROM generate_series(1, 100) i;
 CREATE OPERATOR CLASS rehashed_ops FOR TYPE int USING pbfidx AS OPERATOR 1 =;
 CREATE INDEX rehashed_i ON rehashed USING pbfidx (i rehashed_ops);
+-- Of several columns, too, one of which had such a function before.
+CREATE TABLE rehashed_two AS SELECT i, int4range(i, i + 9) AS r FROM generate_series(1, 100) i;
+CREATE INDEX rehashed_ri ON rehashed_two USING pbfidx (r, i rehashed_ops);
 SELECT * FROM finds('rehashed', 'i = 77');
 ALTER OPERATOR FAMILY rehashed_ops USING pbfidx ADD FUNCTION 1 (int, int) hashint4extended(int, bigint);
 \connect -
@@ -378,10 +381,16 @@ SET enable_seqscan = off;
 SELECT * FROM rehashed WHERE i = 77;
 INSERT INTO rehashed VALUES (101);
 SELECT pbfidx_check('rehashed_i');
+SELECT * FROM rehashed_two WHERE i = 77;
+INSERT INTO rehashed_two VALUES (101, 'empty');
+SELECT pbfidx_check('rehashed_ri');
+SELECT i FROM rehashed_two WHERE r = int4range(77, 86);
+REINDEX INDEX rehashed_ri;
+SELECT * FROM rehashed_two WHERE i = 77;
 REINDEX INDEX rehashed_i;
 SELECT * FROM rehashed WHERE i = 77;
 RESET enable_seqscan;
-DROP TABLE changed, rehashed;
+DROP TABLE changed, rehashed, rehashed_two;
 
 -- ---- estimate ----
 CREATE TABLE est (x int[], k int) WITH (autovacuum_enabled = off);

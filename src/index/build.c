@@ -320,7 +320,7 @@ freeze_groups(PbfidxMeta *meta, Relation index, BlockNumber heap_blocks, double 
 	{
 		int g = hashers[i].group;
 
-		meta->column_group[i] = (uint8) (g | (hashers[i].multikey ? PBFIDX_GROUP_MULTIKEY : 0));
+		meta->column_group[i] = pbfidx_column_code(&hashers[i]);
 		meta->groups = Max(meta->groups, (uint32) g + 1);
 		meta->group[g] = hashers[i].multikey ? pbfidx_multikey_group(pbfidx_bits_per_key(index, i))
 		                                     : pbfidx_scalar_group(fpr);

@@ -231,12 +231,12 @@ check_groups(Relation index)
 
 	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
 	{
-		int code = hashers[i].group | (hashers[i].multikey ? PBFIDX_GROUP_MULTIKEY : 0);
+		int group = hashers[i].group, meta = pbfidx_cache(index)->column_group[i] & PBFIDX_GROUP_NUMBER;
 
 		pbfidx_require_same_kind(index, &hashers[i]);
-		if (code != pbfidx_cache(index)->column_group[i])
-			pbfidx_corrupted(index, psprintf("Column %d is in group %d, by the metapage in %d", i + 1, code,
-			                                 pbfidx_cache(index)->column_group[i]));
+		if (group != meta)
+			pbfidx_corrupted(index,
+			                 psprintf("Column %d is in group %d, by the metapage in %d", i + 1, group, meta));
 	}
 }
 

@@ -297,7 +297,7 @@ add_condition(PbfidxConditions *set, Relation index, const ScanKeyData *key, Pbf
 {
 	int number = key->sk_attno - 1;
 	uint8 code = pbfidx_cache(index)->column_group[number];
-	Column column = {number, code & ~PBFIDX_GROUP_MULTIKEY, (code & PBFIDX_GROUP_MULTIKEY) != 0};
+	Column column = {number, code & PBFIDX_GROUP_NUMBER, (code & PBFIDX_GROUP_MULTIKEY) != 0};
 
 	if (key->sk_flags & SK_SEARCHNOTNULL)
 		return; /* says nothing about keys */

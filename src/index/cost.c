@@ -71,7 +71,7 @@ column_group(const Shape *shape, int column, bool *multikey)
 		                     .areas = {1, PBFIDX_MAX_AREA_REGIONS}};
 	cache = pbfidx_cache(shape->index);
 	*multikey = (cache->column_group[column] & PBFIDX_GROUP_MULTIKEY) != 0;
-	return cache->group[cache->column_group[column] & ~PBFIDX_GROUP_MULTIKEY];
+	return cache->group[cache->column_group[column] & PBFIDX_GROUP_NUMBER];
 }
 
 /* ---- keys of the conditions ---- */

@@ -195,7 +195,7 @@ are_groups_sound(const PbfidxMeta *meta)
 		return false;
 	for (int i = 0; i < INDEX_MAX_KEYS; i++)
 	{
-		if ((meta->column_group[i] & ~PBFIDX_GROUP_MULTIKEY) >= (int) meta->groups)
+		if ((meta->column_group[i] & PBFIDX_GROUP_NUMBER) >= (int) meta->groups)
 			return false;
 	}
 	for (uint32 i = 0; i < meta->groups; i++)

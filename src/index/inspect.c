@@ -234,7 +234,7 @@ group_columns(Relation index, uint32 group)
 
 	for (int i = 0; i < n; i++)
 	{
-		if ((pbfidx_cache(index)->column_group[i] & ~PBFIDX_GROUP_MULTIKEY) == group)
+		if ((pbfidx_cache(index)->column_group[i] & PBFIDX_GROUP_NUMBER) == group)
 			names[found++] =
 			    DirectFunctionCall3(pg_get_indexdef_ext, ObjectIdGetDatum(RelationGetRelid(index)),
 			                        Int32GetDatum(i + 1), BoolGetDatum(true));

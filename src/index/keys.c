@@ -210,25 +210,30 @@ pbfidx_assign_groups(PbfidxHasher *hashers, int n)
 	return groups;
 }
 
+uint8
+pbfidx_column_code(const PbfidxHasher *hasher)
+{
+	return (uint8) (hasher->group | (hasher->multikey ? PBFIDX_GROUP_MULTIKEY : 0) |
+	                (pbfidx_uses_server_hash(hasher, 1) ? PBFIDX_GROUP_SERVER_HASH : 0));
+}
+
 void
 pbfidx_require_same_kind(Relation index, const PbfidxHasher *hasher)
 {
-	const PbfidxCache *cache = pbfidx_cache(index);
-	bool multikey = (cache->column_group[hasher->column] & PBFIDX_GROUP_MULTIKEY) != 0;
-	/* Noted for the index: of several columns it may have been any. */
-	bool server = (cache->flags & PBFIDX_SERVER_HASH) != 0, now = pbfidx_uses_server_hash(hasher, 1);
-	const char *then = multikey ? "several keys" : "one key";
+	uint8 then = pbfidx_cache(index)->column_group[hasher->column];
+	uint8 changed = (then ^ pbfidx_column_code(hasher)) & ~PBFIDX_GROUP_NUMBER;
+	const char *what;
 
-	if (hasher->multikey == multikey)
-	{
-		if (server == now || (server && IndexRelationGetNumberOfKeyAttributes(index) > 1))
-			return;
-		then = server ? "a hash function of its own" : "no hash function of its own";
-	}
+	if (changed == 0)
+		return;
+	if (changed & PBFIDX_GROUP_MULTIKEY)
+		what = then & PBFIDX_GROUP_MULTIKEY ? "several keys" : "one key";
+	else
+		what = then & PBFIDX_GROUP_SERVER_HASH ? "a hash function of its own" : "no hash function of its own";
 	ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 	        errmsg("operator class of column %d of index \"%s\" has changed since it was built",
 	               hasher->column + 1, RelationGetRelationName(index)),
-	        errdetail("Then it had %s for a value.", then), errhint("REINDEX it."));
+	        errdetail("Then it had %s for a value.", what), errhint("REINDEX it."));
 }
 
 PbfidxHasher *

@@ -71,6 +71,8 @@ extern void pbfidx_init_class_hasher(PbfidxHasher *hasher, Oid opclass, int colu
                                      MemoryContext mcxt);
 /* Gives every column its group; returns how many groups there are. */
 extern int pbfidx_assign_groups(PbfidxHasher *hashers, int n);
+/* What the metapage says of the column. */
+extern uint8 pbfidx_column_code(const PbfidxHasher *hasher);
 /*
  * That the column is of the kind that it was when the index was built: support functions that were added to a
  * class since change its keys.

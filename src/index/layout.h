@@ -32,7 +32,8 @@
 #include "storage/bufpage.h"
 
 #define PBFIDX_MAGIC 0x70626649
-#define PBFIDX_VERSION 4      /* 1: parts of 64 rows, no groups; 2, 3: other areas; never released */
+/* 1: parts of 64 rows, no groups; 2, 3: other areas; 4: no notes on hash functions; never released */
+#define PBFIDX_VERSION 5
 #define PBFIDX_PAGE_ID 0xFF8B /* last two bytes of every page, for tools that look there */
 
 /* Rows of a slab page, at least: a row has as many bytes as that leaves room for, then there are as many rows
@@ -141,10 +142,13 @@ StaticAssertDecl(sizeof(PbfidxGroup) == 24, "frozen format");
 
 StaticAssertDecl(PBFIDX_COLUMNS % PBFIDX_MAX_AREA_REGIONS == 0, "no column of an upper is of two regions");
 
-#define PBFIDX_SCALAR_PARTS 8      /* 8 parts of 67 rows: best from 9 bits a key on */
-#define PBFIDX_GROUP_MULTIKEY 0x80 /* in column_group */
+#define PBFIDX_SCALAR_PARTS 8 /* 8 parts of 67 rows: best from 9 bits a key on */
+/* What column_group says of a column. */
+#define PBFIDX_GROUP_NUMBER 0x3F
+#define PBFIDX_GROUP_SERVER_HASH 0x40 /* it is hashed by a function of the server or of a user */
+#define PBFIDX_GROUP_MULTIKEY 0x80
 
-#define PBFIDX_SERVER_HASH 0x01 /* a column is hashed by a function of the server or of a user */
+#define PBFIDX_SERVER_HASH 0x01 /* a column is hashed so */
 #define PBFIDX_ROW_KEY 0x02     /* every row also has the row key: scans without conditions (partial index) */
 
 typedef struct PbfidxMeta
@@ -158,7 +162,7 @@ typedef struct PbfidxMeta
 	uint32 server_major; /* whose hash functions were used */
 	uint32 groups;       /* how many */
 	PbfidxGroup group[PBFIDX_MAX_GROUPS];
-	uint8 column_group[INDEX_MAX_KEYS]; /* of each column of the index: number, PBFIDX_GROUP_MULTIKEY */
+	uint8 column_group[INDEX_MAX_KEYS]; /* of each column of the index: PBFIDX_GROUP_... */
 	uint32 reserved[4];                 /* zero */
 
 	/* Changed by growth and rebuild, under the growth lock. */
