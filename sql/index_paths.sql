@@ -515,6 +515,41 @@ SELECT cost('SELECT * FROM chosen WHERE many = 77 AND few = 1 AND u % 100 = 1') 
 RESET enable_seqscan;
 DROP INDEX chosen_some;
 CREATE INDEX chosen_all ON chosen USING pbfidx (u, few, many);
+-- An array without elements; a partial index whose condition is all there is; values that come side by side.
+CREATE TABLE placed AS SELECT i AS id, i / 20000 AS tenant, i % 10 AS turn, hashint4(i) & 511 AS a, hashint4(i + 1000000) & 511 AS b FROM generate_series(0, 199999) i;
+CREATE INDEX placed_all ON placed USING pbfidx (tenant, turn, a, b);
+CREATE INDEX placed_some ON placed USING pbfidx (id) WHERE a = 7 AND b = 9;
+VACUUM ANALYZE placed;
+SELECT uses('SELECT * FROM placed WHERE a = ANY (''{}'')') AS empty_array, uses('SELECT * FROM placed WHERE tenant = 3') AS side_by_side,
+	uses('SELECT * FROM placed WHERE turn = 3') AS in_turn, uses('SELECT * FROM placed WHERE tenant = 3 AND turn = 3') AS "both";
+DROP INDEX placed_all;
+SELECT uses('SELECT * FROM placed WHERE a = 7 AND b = 9') AS condition, uses('SELECT * FROM placed WHERE a = 7 AND b = 9 AND id IS NOT NULL') AS not_null,
+	uses('SELECT * FROM placed WHERE a = 7') AS less;
+DROP INDEX placed_some;
+-- Pages where one row meets one condition and another row the other one are read as well: the planner expects as many.
+CREATE INDEX placed_all ON placed USING pbfidx (tenant, turn, a, b);
+CREATE FUNCTION pages(query text, OUT expected float8, OUT actual float8) LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json, ANALYZE) ' || query INTO plan;
+	expected := plan->0->'Plan'->'Plans'->0->'Plan Rows';
+	actual := coalesce((plan->0->'Plan'->>'Lossy Heap Blocks')::int, 0) + coalesce((plan->0->'Plan'->>'Exact Heap Blocks')::int, 0);
+END $$;
+SET pbf.filter_rows = off;
+SET enable_seqscan = off;
+SELECT condition, CASE WHEN expected BETWEEN 0.5 * actual - 2 AND 2 * actual + 2 THEN 'near' ELSE expected || ' instead of ' || actual END AS pages FROM unnest(ARRAY[
+	'a = 7', 'a = 7 AND b = 9', 'a IN (1, 2) AND b IN (3, 4)', 'tenant = 3', 'tenant = 3 AND a = 7', 'tenant = 3 AND a = 7 AND b = 9', 'tenant IN (2, 4)']) condition,
+	pages('SELECT * FROM placed WHERE ' || condition);
+RESET enable_seqscan;
+RESET pbf.filter_rows;
+-- One row of a small table: the B-tree's.
+CREATE TABLE small AS SELECT i AS u, repeat('x', 100) AS x FROM generate_series(1, 5000) i;
+CREATE INDEX ON small USING pbfidx (u);
+CREATE INDEX ON small (u);
+VACUUM ANALYZE small;
+SELECT uses('SELECT * FROM small WHERE u = 77') AS small;
+DROP TABLE small, placed;
 
 -- Each scan is counted.
 SELECT pg_stat_force_next_flush();

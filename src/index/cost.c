@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "catalog/pg_statistic.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
@@ -35,43 +36,207 @@ bool pbfidx_enabled = true;
  * some 400 times an operator call at the default settings.
  */
 #define PROBE_OPERATORS 20
-#define UPPER_FPR 1e-3         /* typical rate of an upper slab: leaf slabs probed in vain, */
-#define MULTIKEY_UPPER_FPR 0.1 /* of a multi-key column */
+/* Of an index that is not there yet. */
+#define TYPICAL_UPPER_FPR 1e-3
 
 /* What of an index its cost depends on. */
 typedef struct Shape
 {
 	Relation index; /* NULL: hypothetical */
-	double pages_per_range;
-	double heap_blocks;
+	bool row_key;   /* without other conditions its rows are looked up by that */
+	double ranges;
+	double range_rows; /* rows of the table in a range */
+	double slabs;      /* leaf slabs of a group */
 } Shape;
 
 static Shape
-open_index(IndexOptInfo *info)
+open_index(const IndexOptInfo *info)
 {
-	Shape shape = {NULL, 1, info->rel->pages};
+	double heap_pages = Max(info->rel->pages, 1), pages_per_range = 1;
+	Shape shape = {.row_key = info->indpred != NIL};
 
 	if (!info->hypothetical)
 	{
 		shape.index = index_open(info->indexoid, NoLock);
-		shape.pages_per_range = pbfidx_cache(shape.index)->pages_per_range;
+		pages_per_range = pbfidx_cache(shape.index)->pages_per_range;
+		shape.row_key = (pbfidx_cache(shape.index)->flags & PBFIDX_ROW_KEY) != 0;
 	}
+	shape.ranges = ceil(heap_pages / pages_per_range);
+	shape.range_rows = Max(info->rel->tuples, 1) / heap_pages * pages_per_range;
+	shape.slabs = ceil(shape.ranges / PBFIDX_COLUMNS);
 	return shape;
 }
 
-/* The frozen group of a column; of a hypothetical index the defaults for a scalar one. */
-static PbfidxGroup
-column_group(const Shape *shape, int column, bool *multikey)
+/* ---- look-ups of a key ---- */
+
+/* What of a frozen group counts here. */
+typedef struct KeyGroup
+{
+	int number;
+	bool multikey;
+	PbfidxGroup frozen;
+} KeyGroup;
+
+/* Of a column; of a hypothetical index the defaults for a scalar one. column -1: of the row key. */
+static KeyGroup
+column_group(const Shape *shape, int column)
 {
 	const PbfidxCache *cache;
+	KeyGroup g = {.number = 0,
+	              .multikey = false,
+	              .frozen = {.false_positive_rate = pbfidx_choose_fpr(shape->ranges),
+	                         .areas = {1, PBFIDX_MAX_AREA_REGIONS}}};
 
-	*multikey = false;
 	if (shape->index == NULL)
-		return (PbfidxGroup){.false_positive_rate = pbfidx_choose_fpr(shape->heap_blocks),
-		                     .areas = {1, PBFIDX_MAX_AREA_REGIONS}};
+		return g;
 	cache = pbfidx_cache(shape->index);
-	*multikey = (cache->column_group[column] & PBFIDX_GROUP_MULTIKEY) != 0;
-	return cache->group[cache->column_group[column] & PBFIDX_GROUP_NUMBER];
+	if (column >= 0)
+	{
+		g.number = cache->column_group[column] & PBFIDX_GROUP_NUMBER;
+		g.multikey = (cache->column_group[column] & PBFIDX_GROUP_MULTIKEY) != 0;
+	}
+	else
+		g.number = PBFIDX_ROW_KEY_GROUP;
+	g.frozen = cache->group[g.number];
+	return g;
+}
+
+/* False positive rates of the levels. upper 1: there is none, all leaf slabs are probed. */
+typedef struct Rates
+{
+	double leaf;
+	double upper;
+} Rates;
+
+static double
+entry_rate(const PbfidxGroup *g, const PbfidxEntry *entry)
+{
+	return pbfidx_leaf_fpr(g, entry->column_keys, entry->now.blocks);
+}
+
+/* In an area: as its first slabs are. */
+static Rates
+area_rates(const Shape *shape, const KeyGroup *g, PbfidxArea area)
+{
+	PbfidxRegion *region;
+	Rates rates = {g->frozen.false_positive_rate / TYPICAL_UPPER_FPR, TYPICAL_UPPER_FPR};
+
+	if (shape->index == NULL && shape->slabs < pbfidx_upper_from_slabs(area))
+		rates = (Rates){g->frozen.false_positive_rate, 1};
+	if (shape->index == NULL)
+		return rates;
+	region = palloc(sizeof(PbfidxRegion));
+	pbfidx_read_region(shape->index, area.first * pbfidx_cache(shape->index)->groups + (uint32) g->number,
+	                   region);
+	if (region->leaf[0].now.start != 0)
+	{
+		rates.leaf = entry_rate(&g->frozen, &region->leaf[0]);
+		rates.upper = region->upper.now.start != 0 ? entry_rate(&g->frozen, &region->upper) : 1;
+	}
+	pfree(region);
+	return rates;
+}
+
+/* What the look-up of one key takes. */
+typedef struct LookUp
+{
+	double probes; /* pages looked at */
+	double rate;   /* share of the ranges that pass by chance */
+} LookUp;
+
+/* Of `things` equally likely ones, how many n rows are spread over. */
+static double
+spread(double things, double n)
+{
+	return things > 0 && n > 0 ? Min(things, 2 * things * n / (2 * things + n)) : 0;
+}
+
+#define AREAS_SEEN 2 /* the first one may have no upper until VACUUM comes, the others are alike */
+
+/* Of a key that so many rows have. */
+static LookUp
+look_up(const Shape *shape, const KeyGroup *g, double rows)
+{
+	double regions = ceil(shape->slabs / PBFIDX_COLUMNS);
+	LookUp sum = {0, 0};
+	Rates rates = {0, 0};
+	PbfidxArea area;
+
+	for (uint32 n = 0; (area = pbfidx_area(g->frozen.areas, n)).first < regions; n++)
+	{
+		double share = Min(regions - area.first, area.regions) / regions;
+		double columns = Min(shape->slabs * share / area.regions, PBFIDX_COLUMNS);
+		double passed;
+
+		if (n < AREAS_SEEN)
+			rates = area_rates(shape, g, area);
+		passed = Min(1, spread(columns, rows * share) / columns);
+		passed += (1 - passed) * rates.upper;
+		sum.probes += (rates.upper < 1 ? 1 : 0) + shape->slabs * share * passed;
+		sum.rate += share * rates.leaf * passed;
+	}
+	return sum;
+}
+
+/* ---- clusters ---- */
+
+/* The probability that two rows have the same value. */
+static double
+same_value(VariableStatData *data)
+{
+	bool is_default;
+	double values = get_variable_numdistinct(data, &is_default), rest = 1, same = 0;
+	AttStatsSlot slot = {0};
+
+	if (get_attstatsslot(&slot, data->statsTuple, STATISTIC_KIND_MCV, InvalidOid, ATTSTATSSLOT_NUMBERS))
+	{
+		for (int i = 0; i < slot.nnumbers; i++)
+		{
+			same += (double) slot.numbers[i] * slot.numbers[i];
+			rest -= slot.numbers[i];
+		}
+		values -= slot.nnumbers;
+		free_attstatsslot(&slot);
+	}
+	return Min(1, same + Max(rest, 0) * Max(rest, 0) / Max(values, 1));
+}
+
+/*
+ * How far the rows of a value lie side by side, from 0 to 1: as for B-trees the square of the correlation.
+ * ANALYZE takes equal values in the order in which they are stored, which by itself makes a correlation as
+ * large as it is probable that two rows have the same value.
+ */
+static double
+clustering(PlannerInfo *root, const IndexOptInfo *info, int column)
+{
+	Node *expr = (Node *) list_nth_node(TargetEntry, info->indextlist, column)->expr;
+	VariableStatData data;
+	AttStatsSlot slot = {0};
+	double correlation = 0;
+
+	examine_variable(root, expr, 0, &data);
+	if (HeapTupleIsValid(data.statsTuple) &&
+	    get_attstatsslot(&slot, data.statsTuple, STATISTIC_KIND_CORRELATION, InvalidOid,
+	                     ATTSTATSSLOT_NUMBERS))
+	{
+		double by_chance = same_value(&data);
+
+		if (slot.nnumbers > 0 && by_chance < 1)
+			correlation = Max(0, (fabs(slot.numbers[0]) - by_chance) / (1 - by_chance));
+		free_attstatsslot(&slot);
+	}
+	ReleaseVariableStats(data);
+	return correlation * correlation;
+}
+
+/* Ranges that so many rows of so many values are in. */
+static double
+ranges_of(const Shape *shape, double rows, double values, double clustered)
+{
+	double apart = spread(shape->ranges, rows);
+	double together = Min(apart, rows / shape->range_rows + values);
+
+	return apart - clustered * (apart - together);
 }
 
 /* ---- keys of the conditions ---- */
@@ -79,14 +244,9 @@ column_group(const Shape *shape, int column, bool *multikey)
 /* What a condition costs and how well it separates. */
 typedef struct Search
 {
-	double keys;        /* to probe in every slab; 0: nothing can be tested */
-	double rate;        /* share of the ranges that pass by chance */
-	double choices;     /* values of an array, of which a row needs one */
-	int conditions;     /* of a path */
-	bool rows_testable; /* by the hash of a value in each, see rows.h, */
-	bool literals;      /* or by its bytes */
-	PbfidxWidths areas; /* of a path: narrowest of all groups */
-	double upper_fpr;   /* and the highest */
+	double keys;    /* to look up; 0: nothing can be tested */
+	double rate;    /* share of the ranges that pass by chance */
+	double choices; /* values of an array, of which a row needs one */
 } Search;
 
 #define UNKNOWN_QUERY_KEYS 4 /* of a multi-key condition on a parameter */
@@ -143,34 +303,27 @@ search_multikey(PlannerInfo *root, const Shape *shape, const IndexOptInfo *info,
 	return q == NULL ? (Search){.keys = 1, .choices = 1} : search_for_query(q, fpr);
 }
 
-/* An array of n queries or values. */
+/* An array of n queries or values. Of none, nothing has to be looked up, and nothing is found. */
 static Search
 search_array(double n, bool multikey, double fpr)
 {
 	double each = multikey ? UNKNOWN_QUERY_KEYS : 1;
 
-	return (Search){.keys = n * each, .rate = Min(1, n * fpr), .choices = n};
+	return (Search){.keys = Max(n, 1) * each, .rate = Min(1, n * fpr), .choices = n};
 }
 
+/* fpr: of one key. choices: of an array. */
 static Search
-search_for_qual(PlannerInfo *root, const Shape *shape, const IndexOptInfo *info, int column, Expr *expr)
+search_for_qual(PlannerInfo *root, const Shape *shape, const IndexOptInfo *info, int column, Expr *expr,
+                bool multikey, double choices, double fpr)
 {
-	bool multikey;
-	double fpr = column_group(shape, column, &multikey).false_positive_rate;
-
 	if (IsA(expr, NullTest) && ((NullTest *) expr)->nulltesttype == IS_NOT_NULL)
 		return (Search){.rate = 1, .choices = 1};
 	if (IsA(expr, ScalarArrayOpExpr))
-		return search_array(pbf_estimate_array_length(root, (ScalarArrayOpExpr *) expr), multikey, fpr);
+		return search_array(choices, multikey, fpr);
 	if (IsA(expr, OpExpr) && multikey)
 		return search_multikey(root, shape, info, column, (OpExpr *) expr, fpr);
 	return (Search){.keys = 1, .rate = fpr, .choices = 1};
-}
-
-static PbfidxWidths
-narrower(PbfidxWidths a, PbfidxWidths b)
-{
-	return (PbfidxWidths){Min(a.first, b.first), Min(a.most, b.most)};
 }
 
 /* Whether the scan will know bytes of the values that match; of a parameter we assume that. */
@@ -189,78 +342,109 @@ has_literals(PlannerInfo *root, OpExpr *op)
 	return pbfidx_literals(&key, &clause, 1, &exact) > 0;
 }
 
-/* What can be tested in rows of a condition that has keys. */
-static void
-note_rows(PlannerInfo *root, Search *all, bool column, bool multikey, Expr *expr)
+/* ---- a path ---- */
+
+/* All conditions of a path. */
+typedef struct Conditions
 {
-	if (!column)
-		return;
-	all->rows_testable = all->rows_testable || !multikey;
-	all->literals = all->literals || (multikey && IsA(expr, OpExpr) && has_literals(root, (OpExpr *) expr));
+	double keys;
+	double probes;      /* pages looked at */
+	double choices;     /* most */
+	double share;       /* of the ranges that meet all conditions, were they independent */
+	double least_share; /* of the ranges that meet the one that fewest do */
+	double clustered;   /* of the column that is most */
+	int conditions;     /* that can be tested */
+	bool rows_testable; /* by the hash of a value in each, see rows.h, */
+	bool literals;      /* or by its bytes */
+} Conditions;
+
+/* Rows of the index that meet these conditions. */
+static double
+rows_for(PlannerInfo *root, IndexOptInfo *info, List *quals)
+{
+	quals = add_predicate_to_index_quals(info, quals);
+	return clamp_row_est(Max(info->rel->tuples, 1) *
+	                     clauselist_selectivity(root, quals, info->rel->relid, JOIN_INNER, NULL));
 }
 
-/* All conditions together: keys add up, rates multiply. */
-static Search
-search_for_path(PlannerInfo *root, const Shape *shape, IndexPath *path)
+/* A condition that can be tested, met by so many rows. `clustered` of its column. */
+static void
+add_search(Conditions *path, const Shape *shape, const Search *s, const LookUp *one, double rows,
+           double clustered)
 {
-	Search all = {.rate = 1, .choices = 1, .areas = {PBFIDX_MAX_AREA_REGIONS, PBFIDX_MAX_AREA_REGIONS}};
+	double share = Min(1, ranges_of(shape, rows, s->choices, clustered) / shape->ranges + s->rate);
+
+	path->keys += s->keys;
+	path->probes += s->keys * one->probes;
+	path->choices = Max(path->choices, s->choices);
+	path->share *= share;
+	path->least_share = Min(path->least_share, share);
+	path->clustered = Max(path->clustered, clustered);
+	path->conditions++;
+}
+
+static void
+add_qual(PlannerInfo *root, const Shape *shape, IndexOptInfo *info, int column, RestrictInfo *qual,
+         Conditions *path)
+{
+	Expr *expr = qual->clause;
+	double choices =
+	    IsA(expr, ScalarArrayOpExpr) ? pbf_estimate_array_length(root, (ScalarArrayOpExpr *) expr) : 1;
+	double rows = rows_for(root, info, list_make1(qual));
+	KeyGroup g = column_group(shape, column);
+	LookUp one = look_up(shape, &g, rows / Max(choices, 1));
+	Search s = search_for_qual(root, shape, info, column, expr, g.multikey, choices, one.rate);
+
+	if (s.keys == 0)
+		return;
+	add_search(path, shape, &s, &one, rows, g.multikey ? 0 : clustering(root, info, column));
+	if (info->indexkeys[column] <= 0)
+		return;
+	path->rows_testable = path->rows_testable || !g.multikey;
+	path->literals =
+	    path->literals || (g.multikey && IsA(expr, OpExpr) && has_literals(root, (OpExpr *) expr));
+}
+
+/* rows: that meet all conditions. */
+static Conditions
+examine_path(PlannerInfo *root, const Shape *shape, const IndexPath *path, double rows)
+{
+	Conditions all = {.choices = 1, .share = 1, .least_share = 1};
 	ListCell *lc, *lc2;
-	bool multikey;
 
 	foreach (lc, path->indexclauses)
 	{
 		IndexClause *clause = lfirst_node(IndexClause, lc);
 
 		foreach (lc2, clause->indexquals)
-		{
-			Expr *expr = lfirst_node(RestrictInfo, lc2)->clause;
-			Search s = search_for_qual(root, shape, path->indexinfo, clause->indexcol, expr);
+			add_qual(root, shape, path->indexinfo, clause->indexcol, lfirst_node(RestrictInfo, lc2), &all);
+	}
+	if (all.conditions == 0 && shape->row_key)
+	{
+		KeyGroup g = column_group(shape, -1);
+		LookUp one = look_up(shape, &g, rows);
 
-			all.keys += s.keys;
-			all.choices = Max(all.choices, s.choices);
-			all.areas = narrower(all.areas, column_group(shape, clause->indexcol, &multikey).areas);
-			all.upper_fpr = Max(all.upper_fpr, multikey ? MULTIKEY_UPPER_FPR : UPPER_FPR);
-			if (s.keys == 0)
-				continue;
-			all.rate *= s.rate;
-			all.conditions++;
-			note_rows(root, &all, path->indexinfo->indexkeys[clause->indexcol] > 0, multikey, expr);
-		}
+		add_search(&all, shape, &(Search){.keys = 1, .rate = one.rate, .choices = 1}, &one, rows, 0);
+		all.conditions = 0;
 	}
 	return all;
 }
 
-/* Of `things` equally likely ones, how many n rows are spread over. */
+/*
+ * Share of the ranges that a scan returns. A range has to meet each condition, by whatever row: so there are
+ * more than those of the rows that meet them all, but no more than meet the rarest.
+ */
 static double
-spread(double things, double n)
+found_share(const Shape *shape, const Conditions *path, double rows)
 {
-	return things > 0 && n > 0 ? Min(things, 2 * things * n / (2 * things + n)) : 0;
-}
+	double share = Max(path->share, ranges_of(shape, rows, path->choices, path->clustered) / shape->ranges);
 
-/* Pages looked at for one key that so many rows have. */
-static double
-count_probes(PbfidxWidths widths, double upper_fpr, double slabs, double rows)
-{
-	double regions = ceil(slabs / PBFIDX_COLUMNS);
-	double leaves = slabs * upper_fpr;
-	uint32 areas = 0;
-
-	/* Small tables have no upper: all leaf slabs are probed. */
-	if (slabs < PBFIDX_UPPER_FROM_SLABS)
-		return slabs;
-	for (PbfidxArea area = pbfidx_area(widths, 0); area.first < regions; area = pbfidx_area(widths, ++areas))
-	{
-		double here = Min(regions - area.first, area.regions) / regions;
-		double columns = Min(slabs * here / area.regions, PBFIDX_COLUMNS);
-
-		leaves += spread(columns, rows * here) * area.regions;
-	}
-	return areas + Min(slabs, leaves);
+	return Min(share, path->least_share);
 }
 
 /* Whether the scan will look at the rows of the pages that it has found. */
 static bool
-looks_at_rows(IndexPath *path, const Search *search, double pages)
+looks_at_rows(IndexPath *path, const Conditions *search, double pages)
 {
 	bool hashes = search->rows_testable && path->indexinfo->indpred == NIL &&
 	              (search->conditions > 1 || search->choices > 1);
@@ -274,7 +458,7 @@ looks_at_rows(IndexPath *path, const Search *search, double pages)
  * looks at them, the executor gets those alone that may match.
  */
 static Cost
-cost_of_rows(PlannerInfo *root, IndexPath *path, const Search *search, double pages, double found,
+cost_of_rows(PlannerInfo *root, IndexPath *path, const Conditions *search, double pages, double found,
              double matching, double fetched)
 {
 	Cost look = 0;
@@ -289,13 +473,15 @@ cost_of_rows(PlannerInfo *root, IndexPath *path, const Search *search, double pa
 	return look + Max(0, found - fetched) * (cpu_tuple_cost + qual_cost.per_tuple);
 }
 
-/* Of so many of an index, read in the order in which they are stored: the formula of bitmap heap scans. */
+/* Of so many of an index, read in the order in which they are stored: as bitmap heap scans are priced. */
 static Cost
 cost_of_page(const IndexOptInfo *info, double pages)
 {
 	double random_cost, seq_cost;
 
 	get_tablespace_page_costs(info->reltablespace, &random_cost, &seq_cost);
+	if (pages < 2)
+		return random_cost;
 	return random_cost - (random_cost - seq_cost) * sqrt(Min(pages / Max(info->pages, 1), 1));
 }
 
@@ -304,17 +490,11 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
                     Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages)
 {
 	IndexOptInfo *info = path->indexinfo;
-	RelOptInfo *rel = info->rel;
 	Shape shape = open_index(info);
-	List *quals = add_predicate_to_index_quals(info, get_quals_from_indexclauses(path->indexclauses));
-	double heap_pages = Max(rel->pages, 1), tuples = Max(rel->tuples, 1);
-	double rows = clamp_row_est(tuples * clauselist_selectivity(root, quals, rel->relid, JOIN_INNER, NULL));
-	Search search = search_for_path(root, &shape, path);
-	double ranges = ceil(heap_pages / shape.pages_per_range);
-	double slabs = ceil(ranges / PBFIDX_COLUMNS);
-	double found_ranges = Min(ranges, spread(ranges, rows) + ranges * search.rate);
-	double found_pages = Min(heap_pages, found_ranges * shape.pages_per_range);
-	double fetched, probes;
+	double heap_pages = Max(info->rel->pages, 1), tuples = Max(info->rel->tuples, 1);
+	double rows = rows_for(root, info, get_quals_from_indexclauses(path->indexclauses));
+	Conditions search = examine_path(root, &shape, path, rows);
+	double found_pages = Min(heap_pages, heap_pages * found_share(&shape, &search, rows)), fetched;
 
 	if (search.keys == 0 || (shape.index != NULL && !pbfidx_are_hashes_trusted(shape.index)))
 		found_pages = heap_pages;
@@ -324,11 +504,10 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	*selectivity = Min(1, fetched / tuples);
 	*correlation = 0;
 
-	probes = search.keys * count_probes(search.areas, search.upper_fpr, slabs, rows / Max(search.choices, 1));
-	*pages = index_pages_fetched(probes * loop_count, info->pages, info->pages, root) / loop_count;
+	*pages = index_pages_fetched(search.probes * loop_count, info->pages, info->pages, root) / loop_count;
 	*startup_cost = 0;
 	*total_cost =
-	    *pages * cost_of_page(info, *pages) + probes * PROBE_OPERATORS * cpu_operator_cost +
+	    *pages * cost_of_page(info, *pages) + search.probes * PROBE_OPERATORS * cpu_operator_cost +
 	    cost_of_rows(root, path, &search, found_pages, found_pages * tuples / heap_pages, rows, fetched);
 }
 
