@@ -179,6 +179,33 @@ SELECT * FROM finds('cross_type', 'i2 = 5 AND t = ''v5''', 'i2 = 5 AND t = ''v6'
 	'i2 IS NULL AND f4 = 0', 'i2 IS NULL AND i4 = 5', 'i2 = 5 OR t = ''v6'' OR n IS NULL', 'i2 = 5 AND i2 IN (5, 6) AND i2 IS NOT NULL',
 	'i2 = NULL', 'i2 = 5 AND NULL', 'ROW(i2, t) = ROW(5, ''v5'')', 'i2 = 5 AND t <> ''v5''', '(i2, i4) IN ((5, 5), (6, 6))');
 
+-- ---- ORs of parameters: from 18 on an array of them, which has the type that they have before they are relabelled ----
+CREATE DOMAIN dtext AS text;
+CREATE FUNCTION own_hash(text, bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT hashtextextended($1, $2)';
+CREATE OPERATOR CLASS own_ops FOR TYPE text USING pbfidx AS OPERATOR 1 =, FUNCTION 1 own_hash(text, bigint);
+CREATE TABLE ored (c char(10), o oid, t text, own text, i int, pad char(2500));
+INSERT INTO ored SELECT 'c' || i, CASE WHEN i = 50 THEN 4294967295 ELSE i END, 't' || i, 'o' || i, i, '' FROM generate_series(1, 100) i;
+CREATE INDEX ON ored USING pbfidx (c, o, t, own own_ops, i) WITH (pages_per_range = 1);
+PREPARE or_c(varchar, varchar) AS SELECT c FROM ored WHERE c = $1 OR c = $2;
+PREPARE or_o(int, int) AS SELECT o FROM ored WHERE o = $1 OR o = $2;
+PREPARE or_t(dtext, dtext) AS SELECT t FROM ored WHERE t = $1 OR t = $2;
+PREPARE or_v(varchar, varchar) AS SELECT t FROM ored WHERE t = $1 OR t = $2;
+PREPARE or_own(varchar, varchar) AS SELECT own FROM ored WHERE own = $1 OR own = $2;
+PREPARE or_i(smallint, bigint) AS SELECT i FROM ored WHERE i = $1 OR i = $2;
+PREPARE or_moved(varchar) AS SELECT a.c FROM ored a JOIN ored b ON a.c = (b.c || $1)::varchar OR a.c = (b.t || $1)::varchar WHERE b.i = 50;
+SET plan_cache_mode = force_generic_plan;
+SET enable_seqscan = off;
+EXECUTE or_c('c50       ', 'none');
+EXECUTE or_o(-1, 0);
+EXECUTE or_t('t50', 'none');
+EXECUTE or_v('t50', 'none');
+EXECUTE or_own('o50', 'none');
+EXECUTE or_i(50::smallint, 0);
+EXECUTE or_moved('   ');
+RESET enable_seqscan;
+RESET plan_cache_mode;
+DEALLOCATE ALL;
+
 -- ---- boolean columns; WHERE flag reaches an index of an extension from 16 on only ----
 CREATE TABLE flags (id int, flag bool, pad char(2500));
 INSERT INTO flags SELECT i, CASE WHEN i % 10 = 0 THEN NULL ELSE i % 7 = 0 END, '' FROM generate_series(1, 200) i;

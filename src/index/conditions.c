@@ -143,9 +143,12 @@ key_hasher(PbfidxKeyHasher *kept, Relation index, int column, Oid type, MemoryCo
 	return &kept->hasher;
 }
 
-/* The elements of an array that are not NULL. */
+/*
+ * The elements of an array that are not NULL. They are of the type that the operator takes, whatever the
+ * array calls them: of an OR that became an array it has the type before a relabelling.
+ */
 static Datum *
-array_elements(Datum argument, Oid *type, int *n)
+array_elements(Datum argument, int *n)
 {
 	ArrayType *array = DatumGetArrayTypeP(argument);
 	int16 typlen;
@@ -154,9 +157,8 @@ array_elements(Datum argument, Oid *type, int *n)
 	Datum *elements;
 	int all, kept = 0;
 
-	*type = ARR_ELEMTYPE(array);
-	get_typlenbyvalalign(*type, &typlen, &typbyval, &typalign);
-	deconstruct_array(array, *type, typlen, typbyval, typalign, &elements, &nulls, &all);
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &typlen, &typbyval, &typalign);
+	deconstruct_array(array, ARR_ELEMTYPE(array), typlen, typbyval, typalign, &elements, &nulls, &all);
 	for (int i = 0; i < all; i++)
 	{
 		if (!nulls[i])
@@ -172,13 +174,11 @@ add_scalar_condition(PbfidxConditions *set, Relation index, Column column, const
 {
 	PbfidxCondition *c = begin_condition(set, column);
 	const Datum *values = &key->sk_argument;
-	Oid type = key->sk_subtype;
-	PbfidxHasher *hasher;
+	PbfidxHasher *hasher = key_hasher(kept, index, column.number, key->sk_subtype, set->owner);
 	int n = 1;
 
 	if (key->sk_flags & SK_SEARCHARRAY)
-		values = array_elements(key->sk_argument, &type, &n);
-	hasher = key_hasher(kept, index, column.number, type, set->owner);
+		values = array_elements(key->sk_argument, &n);
 	for (int i = 0; i < n; i++)
 		add_key(set, pbfidx_value_key(hasher, values[i]), true);
 	set->impossible = set->impossible || n == 0;
@@ -272,10 +272,9 @@ add_multikey_condition(PbfidxConditions *set, Relation index, Column column, con
 	const Datum *values = &key->sk_argument;
 	PbfidxQuery **queries;
 	int n = 1, possible = 0;
-	Oid type;
 
 	if (key->sk_flags & SK_SEARCHARRAY)
-		values = array_elements(key->sk_argument, &type, &n);
+		values = array_elements(key->sk_argument, &n);
 	queries = palloc(Max(n, 1) * sizeof(PbfidxQuery *));
 	for (int i = 0; i < n; i++)
 	{

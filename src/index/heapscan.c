@@ -12,7 +12,7 @@
  * - build: one deleted before every snapshot here, with an external indexed value or an expression to
  *   evaluate, is left out, as the server's own builds do;
  * - rebuild: gives up if no snapshot needs it (the slab that is there stays right); external values of
- *   other versions are read under the lock;
+ *   other versions are fetched under the lock;
  * - check: looks only at what its own snapshot sees: that must be in the index.
  */
 #include "postgres.h"
@@ -78,7 +78,6 @@ pbfidx_begin_heapscan_for(Relation heap, IndexInfo *info, PbfidxHasher *hashers,
 	scan->columns = n;
 	scan->groups = pbfidx_assign_groups(hashers, n);
 	scan->row_key = row_key;
-	scan->interpreted = evaluates(info) || pbfidx_is_any_interpreted(hashers, n);
 	scan->purpose = purpose;
 	scan->strategy = GetAccessStrategy(BAS_BULKREAD);
 	scan->oldest_xmin = GetOldestNonRemovableTransactionId(heap);
@@ -89,7 +88,7 @@ pbfidx_begin_heapscan_for(Relation heap, IndexInfo *info, PbfidxHasher *hashers,
 	scan->mcxt = GetPerTupleMemoryContext(scan->estate);
 	pbfidx_init_key_list(&scan->keys, CurrentMemoryContext);
 	open_toast(scan);
-	if (scan->toast != NULL && scan->interpreted)
+	if (scan->toast != NULL)
 	{
 		scan->flat = palloc0((MaxHeapTuplesPerPage + 1) * sizeof(HeapTuple));
 		scan->flat_mcxt =
@@ -215,7 +214,6 @@ typedef enum Version
 	SKIP,           /* nobody's */
 	TAKE,           /* keys from the copy of the page */
 	TAKE_IF_NEEDED, /* the same, unless no snapshot needs it by then */
-	TAKEN,          /* keys taken already, under the lock */
 	GIVE_UP         /* a rebuild cannot go on */
 } Version;
 
@@ -305,16 +303,10 @@ classify_for_rebuild(PbfidxHeapScan *scan, HeapTuple tuple, HTSV_Result state, T
 		                                            scan->self_inserting)
 		           ? SKIP
 		           : impossible;
-	if (!external)
-		return TAKE;
-	/* What may do anything cannot run under the lock. */
-	if (scan->interpreted)
-	{
+	/* Keys are made of it afterwards: that may take long, or wait for locks. */
+	if (external)
 		fetch_external(scan, tuple);
-		return TAKE;
-	}
-	take_keys(scan, tuple);
-	return TAKEN;
+	return TAKE;
 }
 
 /*

@@ -30,7 +30,6 @@ typedef struct PbfidxHeapScan
 	int groups;
 	int group; /* whose keys are wanted: the caller may change it between blocks */
 	bool row_key;
-	bool interpreted; /* keys take more than functions in C, which may do anything */
 	PbfidxScanPurpose purpose;
 	BufferAccessStrategy strategy;
 	TransactionId oldest_xmin;

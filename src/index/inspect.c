@@ -25,6 +25,7 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
+#include "utils/rls.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
@@ -680,6 +681,13 @@ pbfidx_estimate(PG_FUNCTION_ARGS)
 	pbfidx_require_heap(p.heap);
 	if (pg_class_aclcheck(oid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(p.heap));
+	/* How many values there are says something of rows that the user may not see: pg_stats has nothing
+	 * either. */
+	if (check_enable_rls(oid, InvalidOid, true) == RLS_ENABLED)
+		ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+		        errmsg("permission denied for table %s", RelationGetRelationName(p.heap)),
+		        errdetail("Row-level security hides rows from you."),
+		        errhint("Its owner may do this, and roles with BYPASSRLS."));
 	if (PG_ARGISNULL(2))
 		fpr = pbfidx_choose_fpr(RelationGetNumberOfBlocks(p.heap));
 	plan_columns(&p, PG_GETARG_ARRAYTYPE_P(1), PG_GETARG_ARRAYTYPE_P(3), fpr);

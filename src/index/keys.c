@@ -214,6 +214,7 @@ uint8
 pbfidx_column_code(const PbfidxHasher *hasher)
 {
 	return (uint8) (hasher->group | (hasher->multikey ? PBFIDX_GROUP_MULTIKEY : 0) |
+	                (hasher->own ? PBFIDX_GROUP_OWN_HASH : 0) |
 	                (pbfidx_uses_server_hash(hasher, 1) ? PBFIDX_GROUP_SERVER_HASH : 0));
 }
 
@@ -228,8 +229,10 @@ pbfidx_require_same_kind(Relation index, const PbfidxHasher *hasher)
 		return;
 	if (changed & PBFIDX_GROUP_MULTIKEY)
 		what = then & PBFIDX_GROUP_MULTIKEY ? "several keys" : "one key";
+	else if (changed & PBFIDX_GROUP_OWN_HASH)
+		what = then & PBFIDX_GROUP_OWN_HASH ? "a hash function of its own" : "no hash function of its own";
 	else
-		what = then & PBFIDX_GROUP_SERVER_HASH ? "a hash function of its own" : "no hash function of its own";
+		what = "another hash function";
 	ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 	        errmsg("operator class of column %d of index \"%s\" has changed since it was built",
 	               hasher->column + 1, RelationGetRelationName(index)),

@@ -144,7 +144,8 @@ StaticAssertDecl(PBFIDX_COLUMNS % PBFIDX_MAX_AREA_REGIONS == 0, "no column of an
 
 #define PBFIDX_SCALAR_PARTS 8 /* 8 parts of 67 rows: best from 9 bits a key on */
 /* What column_group says of a column. */
-#define PBFIDX_GROUP_NUMBER 0x3F
+#define PBFIDX_GROUP_NUMBER 0x1F
+#define PBFIDX_GROUP_OWN_HASH 0x20    /* its operator class has a hash function */
 #define PBFIDX_GROUP_SERVER_HASH 0x40 /* it is hashed by a function of the server or of a user */
 #define PBFIDX_GROUP_MULTIKEY 0x80
 

@@ -19,6 +19,7 @@
 #include "utils/rel.h"
 
 #include "index/folding.h"
+#include "index/paths.h"
 #include "index/query.h"
 
 /* So many keys are asked about one by one; each question costs the function a walk over all keys. */
@@ -261,7 +262,8 @@ pbfidx_make_query(PbfidxQueryClass *class, Oid function, StrategyNumber strategy
 	q->class = class;
 	q->strategy = strategy;
 	q->query = query;
-	if (!pbfidx_folds_alike(function, class->hasher.support_collation, query))
+	if (!pbfidx_folds_alike(function, class->hasher.support_collation, query) ||
+	    !pbfidx_is_path_sound(function, query))
 		return q;
 	q->values = (Datum *) DatumGetPointer(
 	    FunctionCall7Coll(&class->extract_query, class->hasher.support_collation, query,

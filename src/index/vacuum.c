@@ -15,6 +15,9 @@
 #include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "storage/proc.h"
+#include "utils/backend_progress.h"
+#include "utils/backend_status.h"
 #include "utils/rel.h"
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
@@ -173,6 +176,41 @@ report_given_up(Relation index, const ErrorData *error)
 	            "functions run with the search_path of VACUUM: qualify the names in them."));
 }
 
+/* What pg_stat_progress_vacuum shows: a subtransaction that is rolled back takes it away. */
+typedef struct Progress
+{
+	ProgressCommandType command;
+	Oid target;
+	int64 params[PGSTAT_NUM_PROGRESS_PARAM];
+} Progress;
+
+static Progress
+save_progress(void)
+{
+	Progress p = {.command = PROGRESS_COMMAND_INVALID};
+
+	if (MyBEEntry != NULL)
+	{
+		p.command = MyBEEntry->st_progress_command;
+		p.target = MyBEEntry->st_progress_command_target;
+		memcpy(p.params, (void *) MyBEEntry->st_progress_param, sizeof(p.params));
+	}
+	return p;
+}
+
+static void
+restore_progress(const Progress *p)
+{
+	int index[PGSTAT_NUM_PROGRESS_PARAM];
+
+	if (p->command == PROGRESS_COMMAND_INVALID)
+		return;
+	for (int i = 0; i < PGSTAT_NUM_PROGRESS_PARAM; i++)
+		index[i] = i;
+	pgstat_progress_start_command(p->command, p->target);
+	pgstat_progress_update_multi_param(PGSTAT_NUM_PROGRESS_PARAM, index, p->params);
+}
+
 /*
  * The owner's code may fail, for example under another search_path than its author thought of; the disk may
  * be full, or a value damaged that VACUUM would not have looked at. That must not keep VACUUM from its work
@@ -183,6 +221,7 @@ maintain_guarded(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 {
 	MemoryContext mcxt = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
+	Progress progress = save_progress();
 
 	BeginInternalSubTransaction(NULL);
 	PG_TRY();
@@ -203,6 +242,7 @@ maintain_guarded(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED || error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN ||
 		    error->sqlerrcode == ERRCODE_CRASH_SHUTDOWN)
 			ReThrowError(error);
+		restore_progress(&progress);
 		report_given_up(index, error);
 		FreeErrorData(error);
 	}
@@ -238,11 +278,13 @@ pbfidx_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulk
 	return stats;
 }
 
-/* What the owner's code may do is restricted in parallel mode. */
+/* What the owner's code may do is restricted in parallel mode. A VACUUM against wraparound, which nobody can
+ * have cancelled, must not take longer for us. */
 static bool
 may_maintain(Relation index)
 {
-	if (!index->rd_index->indisvalid || RecoveryInProgress())
+	if (!index->rd_index->indisvalid || RecoveryInProgress() ||
+	    (MyProc->statusFlags & PROC_VACUUM_FOR_WRAPAROUND))
 		return false;
 	return !IsInParallelMode() || !runs_owners_code(index);
 }

@@ -368,6 +368,19 @@ unlike($err, qr/ERROR/, 'and VACUUM succeeds');
 is(slabs('p_plain'), $state, 'nothing is rebuilt in a hurry');
 checked($_, 'after the failsafe') for qw(p_expr p_part p_plain c_ready);
 
+# As little in a VACUUM against wraparound, for which everything that waits for its lock has to wait.
+$node->safe_psql('postgres', 'UPDATE c SET k = k + 100000; UPDATE c SET k = k + 100000');
+$state = slabs('c_ready');
+$node->safe_psql('postgres', 'ALTER SYSTEM SET autovacuum = on; ALTER SYSTEM SET autovacuum_naptime = 1');
+$node->reload;
+ok($node->poll_query_until('postgres', "SELECT age(relfrozenxid) < 100000 FROM pg_class WHERE relname = 'c'"), 'autovacuum has frozen the table');
+$node->safe_psql('postgres', 'ALTER SYSTEM RESET autovacuum');
+$node->reload;
+is(slabs('c_ready'), $state, 'nothing is rebuilt to prevent wraparound');
+$node->safe_psql('postgres', 'VACUUM c');
+isnt(slabs('c_ready'), $state, 'but by the next VACUUM');
+checked('c_ready', 'after both');
+
 # --- all rows get new keys, again and again -------------------------------------------------------------------------
 
 # The table comes to have twice its pages, of which one half is empty after each VACUUM. The index stays about as large as

@@ -47,6 +47,10 @@ is(as('owner', "SELECT pbfidx_estimate('own.t', '{k}')"), 'done', 'owner: pbfidx
 is(as('other', "SELECT pbfidx_estimate('own.t', '{k}')"), 'refused', 'other: pbfidx_estimate');
 $node->safe_psql('postgres', 'GRANT SELECT ON own.t TO other');
 is(as('other', "SELECT pbfidx_estimate('own.t', '{k}')"), 'done', 'who may read the table may estimate');
+$node->safe_psql('postgres', 'ALTER TABLE own.t ENABLE ROW LEVEL SECURITY');
+is(as('other', "SELECT pbfidx_estimate('own.t', '{k}')"), 'refused', 'but not if policies hide rows');
+is(as('owner', "SELECT pbfidx_estimate('own.t', '{k}')"), 'done', 'for the owner they do not');
+$node->safe_psql('postgres', 'ALTER TABLE own.t DISABLE ROW LEVEL SECURITY');
 is(as('other', "SELECT pbfidx_stats('own.t_k')"), 'refused', 'that is not enough for statistics of the index');
 is(as('other', 'CREATE INDEX ON own.t USING pbfidx (k)'), 'refused', 'nor for an index');
 is(as('other', 'REINDEX INDEX own.t_k'), 'refused', 'nor for REINDEX');
