@@ -161,32 +161,32 @@ COMMENT ON FUNCTION pbf_matching(pbf, anycompatiblearray) IS
 
 ---- sets ----
 
-CREATE FUNCTION pbf_union(pbf, pbf) RETURNS pbf
+CREATE FUNCTION pbf_union(a pbf, b pbf) RETURNS pbf
 	AS 'MODULE_PATHNAME', 'pbf_union' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pbf_union(pbf, pbf) IS
 	'union: contains whatever either contains';
 
-CREATE FUNCTION pbf_intersect(pbf, pbf) RETURNS pbf
+CREATE FUNCTION pbf_intersect(a pbf, b pbf) RETURNS pbf
 	AS 'MODULE_PATHNAME', 'pbf_intersect' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pbf_intersect(pbf, pbf) IS
 	'intersection: contains whatever both contain, and some that only look so';
 
-CREATE FUNCTION pbf_overlaps(pbf, pbf) RETURNS bool
+CREATE FUNCTION pbf_overlaps(a pbf, b pbf) RETURNS bool
 	AS 'MODULE_PATHNAME', 'pbf_overlaps' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pbf_overlaps(pbf, pbf) IS
 	'may the filters have a common element? false is certain';
 
-CREATE FUNCTION pbf_disjoint(pbf, pbf) RETURNS bool
+CREATE FUNCTION pbf_disjoint(a pbf, b pbf) RETURNS bool
 	AS 'MODULE_PATHNAME', 'pbf_disjoint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pbf_disjoint(pbf, pbf) IS
 	'have the filters certainly no common element?';
 
-CREATE FUNCTION pbf_contains_filter(pbf, pbf) RETURNS bool
+CREATE FUNCTION pbf_contains_filter(a pbf, b pbf) RETURNS bool
 	AS 'MODULE_PATHNAME', 'pbf_contains_filter' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pbf_contains_filter(pbf, pbf) IS
 	'may every element of the second filter be in the first? false is certain, unless the second came from an intersection or from sizes that are no multiples of each other';
 
-CREATE FUNCTION pbf_same_geometry(pbf, pbf) RETURNS bool
+CREATE FUNCTION pbf_same_geometry(a pbf, b pbf) RETURNS bool
 	AS 'MODULE_PATHNAME', 'pbf_same_geometry' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pbf_same_geometry(pbf, pbf) IS
 	'have the filters the same layout, blocks, parts and part_bits?';
@@ -225,17 +225,17 @@ CREATE FUNCTION pbf_cardinality(pbf) RETURNS float8
 COMMENT ON FUNCTION pbf_cardinality(pbf) IS
 	'estimated number of distinct elements, from the fill (Swamidass and Baldi 2007); infinite when every bit is set';
 
-CREATE FUNCTION pbf_union_cardinality(pbf, pbf) RETURNS float8
+CREATE FUNCTION pbf_union_cardinality(a pbf, b pbf) RETURNS float8
 	AS 'MODULE_PATHNAME', 'pbf_union_cardinality' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pbf_union_cardinality(pbf, pbf) IS
 	'estimated number of distinct elements in either filter';
 
-CREATE FUNCTION pbf_intersection_cardinality(pbf, pbf) RETURNS float8
+CREATE FUNCTION pbf_intersection_cardinality(a pbf, b pbf) RETURNS float8
 	AS 'MODULE_PATHNAME', 'pbf_intersection_cardinality' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pbf_intersection_cardinality(pbf, pbf) IS
 	'estimated number of distinct elements in both filters';
 
-CREATE FUNCTION pbf_jaccard(pbf, pbf) RETURNS float8
+CREATE FUNCTION pbf_jaccard(a pbf, b pbf) RETURNS float8
 	AS 'MODULE_PATHNAME', 'pbf_jaccard' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pbf_jaccard(pbf, pbf) IS
 	'estimated size of the intersection over that of the union, 0 to 1; 1 for two empty filters';

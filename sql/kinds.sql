@@ -349,6 +349,14 @@ SELECT e, r.* FROM unnest(ARRAY[
 	$$pbf_hash(ARRAY[ROW(1, 'Abc')::caseless_pair])$$,
 	$$pbf_hash(ROW(1, '{}')::caseless_pairs)$$
 ]) e, refusal(e) r;
+-- Nor does an aggregate take it for the text that it is cast to, as a window function either.
+CREATE TABLE caseless_words AS SELECT 'A'::caseless AS c, 'A'::text AS t;
+SELECT e, r.* FROM unnest(ARRAY[
+	$$(SELECT pbf_agg(c) FROM caseless_words)$$,
+	$$(SELECT pbf_agg(c) OVER () FROM caseless_words)$$,
+	$$pbf_agg(t) OVER (), pbf_agg(t, 10) OVER (ORDER BY t), pbf_agg(c, 10) OVER () FROM caseless_words$$,
+	$$(SELECT pbf_agg(c::text) OVER (ORDER BY t) IS NULL FROM caseless_words)$$
+]) e, refusal(e) r;
 
 -- A hash function that is not IMMUTABLE.
 CALL make_type('shaky', 'int4', '');

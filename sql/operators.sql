@@ -324,7 +324,9 @@ SELECT e, with_filters(e) FROM unnest(ARRAY[
 	-- what has no kind unites with everything
 	$$words | nothing = words$$,
 	$$nothing | words = words$$,
-	$$nothing | pbf_new_geometry(3, 8, 64) = nothing$$,
+	$$nothing | pbf_new_geometry(3, 8, 64) = pbf_new_geometry(3, 8, 64) | nothing$$,
+	$$nothing & pbf_new_geometry(3, 8, 64) = pbf_new_geometry(3, 8, 64) & nothing$$,
+	$$pbf_new_geometry(1, 6, 64, 'plain') | pbf_new_geometry(1, 6, 64) = pbf_new_geometry(1, 6, 64) | pbf_new_geometry(1, 6, 64, 'plain')$$,
 	$$pbf_is_empty(words & nothing)$$,
 	$$words && nothing$$,
 	$$words !&& nothing$$,

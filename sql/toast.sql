@@ -132,6 +132,12 @@ SELECT id, chunks(format('SELECT f @> 77 FROM external WHERE id = %s', id)) <= 4
 		chunks(format('SELECT count(*) FROM external, generate_series(1, 5000) i WHERE id = %s AND f @> i', id)) < 1000
 			AS probes
 	FROM unnest('{1,2,3}'::int[]) id;
+-- So do long arrays, which often an early element decides; filters that take turns are remembered.
+SELECT id, chunks(format('SELECT f @> numbers(-100, -1) FROM external WHERE id = %s', id)) <= 10 AS "all",
+		chunks(format('SELECT f && numbers(1, 100) FROM external WHERE id = %s', id)) <= 20 AS "any",
+		chunks(format('SELECT pbf_matching(f, numbers(-5, -1)) FROM external WHERE id = %s', id)) <= 60 AS matching
+	FROM generate_series(1, 4) id;
+SELECT chunks('SELECT count(*) FROM generate_series(1, 3000) i WHERE EXISTS (SELECT FROM external WHERE f @> -i OFFSET 0)') < 4000 AS in_turn;
 SELECT chunks('SELECT f @> 77 FROM external WHERE id = 4') <= 16 AS plain_member,
 	chunks('SELECT f @> 700001 FROM external WHERE id = 4') <= 10 AS plain_other;
 COMMIT;

@@ -15,9 +15,12 @@
 
 #include <math.h>
 
+#include "access/htup_details.h"
+#include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
 #include "nodes/execnodes.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/syscache.h"
 
 #include "core/sparse.h"
 #include "core/theory.h"
@@ -378,21 +381,15 @@ typedef struct TypedHasher
 
 /*
  * pbf_agg(text) also takes what is implicitly cast to text. Not all of that may: a case-insensitive string,
- * say, has an equality of its own. Looks at the argument, once a call site, where the executor tells it.
+ * say, has an equality of its own.
  */
 static void
-check_implicit_cast(FunctionCallInfo fcinfo)
+refuse_implicit_cast(Node *argument)
 {
-	Aggref *aggref = AggGetAggref(fcinfo);
-	Node *argument;
 	RelabelType *relabel;
 	PbfHasher hasher;
 	Oid collation;
 
-	fcinfo->flinfo->fn_extra = fcinfo->flinfo; /* looked at */
-	if (aggref == NULL || aggref->args == NIL)
-		return;
-	argument = (Node *) linitial_node(TargetEntry, aggref->args)->expr;
 	if (!IsA(argument, RelabelType))
 		return;
 	/* The planner makes one of all that only change what a value is called; who writes COLLATE casts as well.
@@ -403,6 +400,42 @@ check_implicit_cast(FunctionCallInfo fcinfo)
 	    (!OidIsValid(collation) || relabel->resultcollid == collation))
 		pbf_hasher_init(&hasher, exprType((Node *) relabel->arg), InvalidOid, PBF_ENUM_BY_LABEL,
 		                CurrentMemoryContext);
+}
+
+/* Whether a window function is an aggregate with this transition function. */
+static bool
+has_transition(const WindowFunc *wfunc, Oid function)
+{
+	HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(wfunc->winfnoid));
+	bool result;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	result = ((Form_pg_aggregate) GETSTRUCT(tuple))->aggtransfn == function;
+	ReleaseSysCache(tuple);
+	return result;
+}
+
+/* Looks at the argument, once a call site, where the executor tells it; of window functions at those of all.
+ */
+static void
+check_implicit_cast(FunctionCallInfo fcinfo)
+{
+	Aggref *aggref = AggGetAggref(fcinfo);
+	ListCell *lc;
+
+	fcinfo->flinfo->fn_extra = fcinfo->flinfo; /* looked at */
+	if (aggref != NULL && aggref->args != NIL)
+		refuse_implicit_cast((Node *) linitial_node(TargetEntry, aggref->args)->expr);
+	if (fcinfo->context == NULL || !IsA(fcinfo->context, WindowAggState))
+		return;
+	foreach (lc, ((WindowAggState *) fcinfo->context)->funcs)
+	{
+		WindowFunc *wfunc = lfirst_node(WindowFuncExprState, lc)->wfunc;
+
+		if (wfunc->args != NIL && has_transition(wfunc, fcinfo->flinfo->fn_oid))
+			refuse_implicit_cast(linitial(wfunc->args));
+	}
 }
 
 /*
@@ -460,7 +493,7 @@ merge_into(PbfFilter *a, const PbfFilter *b, PbfSetOp op)
 {
 	PbfGeometry g = pbf_geometry_of(a);
 
-	if (op == PBF_UNION && b->kind == PBF_KIND_NONE)
+	if (op == PBF_UNION && b->kind == PBF_KIND_NONE && (a->kind != PBF_KIND_NONE || pbf_same_shape(a, b)))
 		return a;
 	if (a->kind == PBF_KIND_NONE || b->kind == PBF_KIND_NONE || !pbf_same_shape(a, b))
 		return pbf_combine(a, b, op);

@@ -94,11 +94,13 @@ pbf_new_like(PG_FUNCTION_ARGS)
 Datum
 pbf_optimal(PG_FUNCTION_ARGS)
 {
-	PbfGeometry g = pbf_geometry_for(PG_GETARG_FLOAT8(0), PG_GETARG_FLOAT8(1), PBF_CHOOSE_AUTO);
+	PbfGeometry g;
 	TupleDesc desc;
 	Datum values[5];
 	bool nulls[5] = {false};
 
+	pbf_check_capacity("n", PG_GETARG_FLOAT8(0));
+	g = pbf_geometry_for(PG_GETARG_FLOAT8(0), PG_GETARG_FLOAT8(1), PBF_CHOOSE_AUTO);
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	values[0] = CStringGetTextDatum(g.layout == PBF_BLOCKED ? "blocked" : "plain");

@@ -245,42 +245,43 @@ pbf_contains_hash(PG_FUNCTION_ARGS)
 static int
 count_hits(ElementCall *call, Datum filter, const uint64 *hashes, int n, uint8 *hit)
 {
-	const PbfFilter *f = pbf_probe_whole(&call->probe, filter);
-	PbfGeometry g = pbf_geometry_of(f);
-	int hits = 0;
+	const PbfFilter *f;
+	PbfGeometry g;
+	int hits = 0, done = 0;
 
-	if (n > 0)
-		pbf_check_probe_kind(f->kind, call->hasher.kind);
-	pbf_filter_contains_many(&g, f->words, hashes, n, hit);
-	for (int i = 0; i < n; i++)
-		hits += hit[i];
+	for (; done < n && pbf_probe_one_by_one(&call->probe, filter, n - done); done++)
+		hits += hit[done] = pbf_probe(&call->probe, filter, call->hasher.kind, hashes[done]);
+	if (done == n)
+		return hits;
+	f = pbf_probe_whole(&call->probe, filter);
+	g = pbf_geometry_of(f);
+	pbf_check_probe_kind(f->kind, call->hasher.kind);
+	pbf_filter_contains_many(&g, f->words, hashes + done, n - done, hit + done);
+	for (; done < n; done++)
+		hits += hit[done];
 	return hits;
 }
 
-/* An array of up to this many is probed one by one: of a TOASTed filter slices may do. */
-#define FEW_ELEMENTS 16
-
+/* The first elements often decide: one by one they may do with slices of a TOASTed filter. */
 static Datum
 contains_array(FunctionCallInfo fcinfo, int filter, int array, bool all)
 {
 	ElementCall *call = element_call(fcinfo);
+	Datum d = PG_GETARG_DATUM(filter);
 	int n, hits;
 	uint64 *hashes = argument_hashes(fcinfo, call, array, &n);
 	uint8 *hit;
 
-	if (n <= FEW_ELEMENTS)
+	for (; n > 0 && pbf_probe_one_by_one(&call->probe, d, n); n--, hashes++)
 	{
-		for (int i = 0; i < n; i++)
-		{
-			if (pbf_probe(&call->probe, PG_GETARG_DATUM(filter), call->hasher.kind, hashes[i]) != all)
-				PG_RETURN_BOOL(!all);
-		}
-		PG_RETURN_BOOL(all);
+		if (pbf_probe(&call->probe, d, call->hasher.kind, *hashes) != all)
+			PG_RETURN_BOOL(!all);
 	}
+	if (n == 0)
+		PG_RETURN_BOOL(all);
 	hit = palloc(n);
-	hits = count_hits(call, PG_GETARG_DATUM(filter), hashes, n, hit);
+	hits = count_hits(call, d, hashes, n, hit);
 	pfree(hit);
-	pfree(hashes);
 	PG_RETURN_BOOL(all ? hits == n : hits > 0);
 }
 

@@ -4,9 +4,11 @@
  * A filter that is not TOASTed is used where it is. Of a TOASTed one (EXTERNAL storage: not compressed) a
  * probe needs the header and one block, or one word a part if plain; reading slices costs some microseconds,
  * where detoasting 10 MB costs milliseconds. After about as many slices as detoasting would have cost, it is
- * detoasted whole and kept for the rest of the query.
+ * detoasted whole and kept for the rest of the query, or until others need the room.
  */
 #include "postgres.h"
+
+#include "miscadmin.h"
 
 #include "core/position.h"
 #include "type/probe.h"
@@ -18,9 +20,9 @@
 #define BYTES_PER_SLICE_TIME (20 * 1024)
 
 static inline const PbfFilter *
-toast_header(const PbfProbe *p)
+toast_header(const PbfToasted *t)
 {
-	return (const PbfFilter *) p->toast_header;
+	return (const PbfFilter *) t->header;
 }
 
 /* Takes the header (a datum of `bytes` bytes follows it) as the one that geometry speaks of. */
@@ -58,11 +60,11 @@ read_words(Datum d, uint64 first, uint64 n, uint64 *words)
 }
 
 static void
-read_header(PbfProbe *p, Datum d)
+read_header(PbfToasted *t, Datum d)
 {
-	PbfFilter *header = (PbfFilter *) p->toast_header;
+	PbfFilter *header = (PbfFilter *) t->header;
 	struct varlena *slice = PG_DETOAST_DATUM_SLICE(d, 0, PBF_EXTERNAL_HEADER_BYTES);
-	uint64 bytes = VARATT_EXTERNAL_GET_EXTSIZE(p->toast) + VARHDRSZ;
+	uint64 bytes = VARATT_EXTERNAL_GET_EXTSIZE(t->toast) + VARHDRSZ;
 
 	if (VARSIZE_ANY_EXHDR(slice) != PBF_EXTERNAL_HEADER_BYTES)
 		pbf_check_header(header, 0);
@@ -73,9 +75,9 @@ read_header(PbfProbe *p, Datum d)
 }
 
 static bool
-probe_slices(PbfProbe *p, Datum d, uint64 h)
+probe_slices(const PbfToasted *t, Datum d, uint64 h)
 {
-	PbfGeometry g = pbf_geometry_of(toast_header(p));
+	PbfGeometry g = pbf_geometry_of(toast_header(t));
 	uint64 words[PBF_BLOCKED_MAX_PARTS];
 
 	if (g.layout == PBF_BLOCKED)
@@ -94,77 +96,122 @@ probe_slices(PbfProbe *p, Datum d, uint64 h)
 	return true;
 }
 
+/* ---- filters that are remembered ---- */
+
 static void
-forget_toast(PbfProbe *p)
+forget_whole(PbfProbe *p, PbfToasted *t)
 {
-	if (p->whole != NULL)
-		pfree(p->whole);
-	p->whole = NULL;
-	p->has_toast = false;
-	p->fetches = 0;
+	if (t->whole == NULL)
+		return;
+	p->whole_bytes -= VARSIZE(t->whole);
+	pfree(t->whole);
+	t->whole = NULL;
+	t->fetches = 0;
 }
 
-/* Makes the filter behind this TOAST pointer the cached one. */
-static void
-learn_toast(PbfProbe *p, Datum d)
+/* What is remembered of the filter behind this TOAST pointer; instead of the one that was not used for
+ * longest. */
+static PbfToasted *
+remembered(PbfProbe *p, Datum d)
 {
 	struct varatt_external toast;
+	PbfToasted *oldest = &p->toasted[0];
 
 	VARATT_EXTERNAL_GET_POINTER(toast, (struct varlena *) DatumGetPointer(d));
-	if (p->has_toast && memcmp(&p->toast, &toast, sizeof(toast)) == 0)
-		return;
-	forget_toast(p);
-	p->toast = toast;
-	p->has_toast = true;
+	for (int i = 0; i < PBF_TOASTED_KEPT; i++)
+	{
+		PbfToasted *t = &p->toasted[(p->latest + i) % PBF_TOASTED_KEPT];
+
+		if (t->used > 0 && memcmp(&t->toast, &toast, sizeof(toast)) == 0)
+		{
+			p->latest = (int) (t - p->toasted);
+			t->used = ++p->uses;
+			return t;
+		}
+		if (t->used < oldest->used)
+			oldest = t;
+	}
+	forget_whole(p, oldest);
+	p->latest = (int) (oldest - p->toasted);
+	oldest->toast = toast;
+	oldest->fetches = 0;
+	oldest->used = ++p->uses;
+	return oldest;
+}
+
+/* Makes room for a whole filter besides the others. What is forgotten begins with slices again. */
+static void
+limit_whole(PbfProbe *p, uint64 bytes)
+{
+	while (p->whole_bytes > 0 && p->whole_bytes + bytes > (uint64) work_mem * 1024)
+	{
+		PbfToasted *oldest = NULL;
+
+		for (int i = 0; i < PBF_TOASTED_KEPT; i++)
+		{
+			PbfToasted *t = &p->toasted[i];
+
+			if (t->whole != NULL && (oldest == NULL || t->used < oldest->used))
+				oldest = t;
+		}
+		forget_whole(p, oldest);
+	}
 }
 
 static void
-keep_whole(PbfProbe *p, Datum d)
+keep_whole(PbfProbe *p, PbfToasted *t, Datum d)
 {
 	MemoryContext old = MemoryContextSwitchTo(p->mcxt);
+	PbfFilter *whole;
 
-	p->whole = pbf_fetch_raw(d);
-	if (p->whole->flags & PBF_FLAGS_UNFINISHED)
+	limit_whole(p, VARATT_EXTERNAL_GET_EXTSIZE(t->toast));
+	whole = pbf_fetch_raw(d);
+	if (whole->flags & PBF_FLAGS_UNFINISHED)
 	{
-		PbfFilter *state = p->whole;
+		PbfFilter *state = whole;
 
-		p->whole = pbf_finish(state);
+		whole = pbf_finish(state);
 		pfree(state);
 	}
+	t->whole = whole;
+	p->whole_bytes += VARSIZE(whole);
 	MemoryContextSwitchTo(old);
 }
 
 /* Slices are worth it while they cost less than detoasting would have; a compressed value has none. */
 static bool
-slices_worthwhile(PbfProbe *p, Datum d)
+slices_worthwhile(PbfToasted *t, Datum d)
 {
-	const PbfFilter *header = toast_header(p);
+	const PbfFilter *header = toast_header(t);
+	uint64 slices;
 
-	if (VARATT_EXTERNAL_IS_COMPRESSED(p->toast))
+	if (t->whole != NULL || VARATT_EXTERNAL_IS_COMPRESSED(t->toast))
 		return false;
-	if (p->fetches == 0)
-		read_header(p, d);
+	if (t->fetches == 0)
+		read_header(t, d);
 	if (header->flags & PBF_FLAGS_UNFINISHED)
 		return false;
-	p->fetches += header->flags & PBF_FLAG_BLOCKED ? 1 : (uint64) header->parts;
-	return p->fetches * BYTES_PER_SLICE_TIME <= VARSIZE(header);
+	slices = header->flags & PBF_FLAG_BLOCKED ? 1 : (uint64) header->parts;
+	return (t->fetches + slices) * BYTES_PER_SLICE_TIME <= VARSIZE(header);
 }
 
 static bool
 probe_toasted(PbfProbe *p, Datum d, unsigned element_kind, uint64 h)
 {
-	learn_toast(p, d);
-	if (p->whole == NULL)
+	PbfToasted *t = remembered(p, d);
+
+	if (slices_worthwhile(t, d))
 	{
-		if (slices_worthwhile(p, d))
-		{
-			if (element_kind != PBF_KIND_HASH)
-				pbf_check_probe_kind(toast_header(p)->kind, element_kind);
-			return probe_slices(p, d, h);
-		}
-		keep_whole(p, d);
+		const PbfFilter *header = toast_header(t);
+
+		t->fetches += header->flags & PBF_FLAG_BLOCKED ? 1 : (uint64) header->parts;
+		if (element_kind != PBF_KIND_HASH)
+			pbf_check_probe_kind(header->kind, element_kind);
+		return probe_slices(t, d, h);
 	}
-	return probe_plain_datum(p, p->whole, element_kind, h);
+	if (t->whole == NULL)
+		keep_whole(p, t, d);
+	return probe_plain_datum(p, t->whole, element_kind, h);
 }
 
 bool
@@ -186,13 +233,31 @@ pbf_probe(PbfProbe *p, Datum d, unsigned element_kind, uint64 h)
 	return result;
 }
 
+#define FEW 16 /* probes that are no slower one by one */
+
+bool
+pbf_probe_one_by_one(PbfProbe *p, Datum d, int n)
+{
+	const struct varlena *f = (const struct varlena *) DatumGetPointer(d);
+
+	if (VARATT_IS_EXTERNAL_ONDISK(f))
+	{
+		PbfToasted *t = remembered(p, d);
+
+		return slices_worthwhile(t, d) || (t->whole != NULL && n <= FEW);
+	}
+	return !VARATT_IS_EXTENDED(f) && n <= FEW;
+}
+
 const PbfFilter *
 pbf_probe_whole(PbfProbe *p, Datum d)
 {
+	PbfToasted *t;
+
 	if (!VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(d)))
 		return pbf_fetch(d);
-	learn_toast(p, d);
-	if (p->whole == NULL)
-		keep_whole(p, d);
-	return p->whole;
+	t = remembered(p, d);
+	if (t->whole == NULL)
+		keep_whole(p, t, d);
+	return t->whole;
 }

@@ -107,7 +107,8 @@ typedef bool (*Preference)(const Reduction *a, const Reduction *b);
 static bool
 lower_fpr(const Reduction *a, const Reduction *b)
 {
-	return a->fpr < b->fpr || (a->fpr == b->fpr && a->bytes < b->bytes);
+	/* Of an empty or a full filter all are alike: what need not shrink stays as it is. */
+	return a->fpr < b->fpr || (a->fpr == b->fpr && a->bytes > b->bytes);
 }
 
 static bool

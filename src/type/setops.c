@@ -129,12 +129,23 @@ combine_with_identity(const PbfFilter *other, PbfSetOp op)
 	return result;
 }
 
+/* Of two without a kind the larger one, so that it does not matter which comes first. */
+static const PbfFilter *
+larger_identity(const PbfFilter *a, const PbfFilter *b)
+{
+	if (VARSIZE(a) != VARSIZE(b))
+		return VARSIZE(a) > VARSIZE(b) ? a : b;
+	return memcmp(a, b, PBF_HEADER_BYTES) >= 0 ? a : b;
+}
+
 PbfFilter *
 pbf_combine(const PbfFilter *a, const PbfFilter *b, PbfSetOp op)
 {
 	PbfGeometry small, large;
 	PbfFilter *spread, *folded;
 
+	if (is_identity(a) && is_identity(b))
+		return combine_with_identity(larger_identity(a, b), op);
 	if (is_identity(a) || is_identity(b))
 		return combine_with_identity(is_identity(b) ? a : b, op);
 	common_geometries(a, b, &small, &large);

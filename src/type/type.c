@@ -104,15 +104,15 @@ pbf_check_fpr(double fpr)
 }
 
 void
-pbf_check_capacity(double capacity)
+pbf_check_capacity(const char *name, double capacity)
 {
 	/* Between 0 and 1 it is a rate in the wrong place. */
 	bool swapped = capacity > 0 && capacity < 1;
 
 	if (swapped || !(capacity >= 0 && capacity <= 1e18))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-		        errmsg("capacity out of range: capacity = %g", capacity),
-		        errdetail("capacity, the number of distinct elements, must be 0 or between 1 and 1e18."),
+		        errmsg("capacity out of range: %s = %g", name, capacity),
+		        errdetail("%s, the number of distinct elements, must be 0 or between 1 and 1e18.", name),
 		        swapped ? errhint("The capacity comes before the false positive rate: pbf_new(1000, 0.01), "
 		                          "pbf_agg(x, NULL, "
 		                          "0.01).")
@@ -157,7 +157,7 @@ pbf_geometry_for(double capacity, double fpr, PbfLayoutChoice choice)
 	PbfShape shape;
 	double needed;
 
-	pbf_check_capacity(capacity);
+	pbf_check_capacity("capacity", capacity);
 	pbf_check_fpr(fpr);
 	if (last_capacity == capacity && last_fpr == fpr && last_choice == choice)
 		return last_geometry;

@@ -47,7 +47,7 @@ extern PbfFilter *pbf_allocate_as(const PbfGeometry *g, const PbfFilter *f);
 
 /* Argument checks, by name, before anything is allocated: ERRCODE_INVALID_PARAMETER_VALUE. */
 extern void pbf_check_fpr(double fpr);
-extern void pbf_check_capacity(double capacity);
+extern void pbf_check_capacity(const char *name, double capacity);
 /* The geometry for a capacity and rate, both checked; remembers the last answer.
  * ERRCODE_PROGRAM_LIMIT_EXCEEDED if too large. */
 extern PbfGeometry pbf_geometry_for(double capacity, double fpr, PbfLayoutChoice choice);

@@ -28,8 +28,10 @@ BEGIN
     RETURN split_part(pg_read_file('/proc/self/schedstat', 0, 1000, true), ' ', 1)::float8 / 1e6;
 END $$;
 
--- Runs all cases of a group, forward and backward in turn so that a drift hits all alike; run 0 only warms up.
-CREATE PROCEDURE measure(g text, runs int) LANGUAGE plpgsql AS $$
+-- Runs all cases of a group, forward and backward in turn so that a drift hits all alike; run 0 only warms up. settle: a query
+-- that is run before each case and does not count. After one that gave much memory back the next one may be slower (by 300 ms
+-- in a virtual machine without page tables in hardware), whichever that is.
+CREATE PROCEDURE measure(g text, runs int, settle text DEFAULT NULL) LANGUAGE plpgsql AS $$
 DECLARE
     c record;
     filter pbf;
@@ -46,6 +48,9 @@ BEGIN
             SELECT argument::bytea::pbf INTO filter FROM bench_case b WHERE b.grp = c.grp AND b.name = c.name;
             IF c.settings <> '' THEN
                 EXECUTE c.settings;
+            END IF;
+            IF settle IS NOT NULL THEN
+                EXECUTE settle;
             END IF;
             cpu_start := cpu_ms();
             start := clock_timestamp();
