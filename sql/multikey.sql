@@ -136,7 +136,7 @@ CREATE INDEX j_path ON j USING pbfidx (doc jsonb_path_ops);
 SELECT pbfidx_check('j_path');
 SELECT * FROM verify('j', (SELECT array_agg(cond) FROM j_conditions));
 SELECT f.* FROM finds('j', VARIADIC (SELECT array_agg(cond) FROM j_conditions WHERE cond !~ 'doc \?')) f WHERE missing > 0 OR extra > 0 OR NOT used;
--- What the server extracts of a path may be too much: of these it was before 15.20, in GIN too.
+-- What the server extracts of a path may be too much: of these it was in 15.18, for GIN too.
 CREATE TABLE jp (id int GENERATED ALWAYS AS IDENTITY, doc jsonb, pad char(3000) DEFAULT '') WITH (autovacuum_enabled = off);
 ALTER TABLE jp ALTER pad SET STORAGE PLAIN;
 INSERT INTO jp (doc) SELECT '{"a": 1.5, "s": "string", "n": 5, "b": 7}' FROM generate_series(1, 10) UNION ALL SELECT '"x"' FROM generate_series(1, 10) UNION ALL SELECT '{"b": 2}';
