@@ -137,6 +137,7 @@ SELECT id, chunks(format('SELECT f @> numbers(-100, -1) FROM external WHERE id =
 		chunks(format('SELECT f && numbers(1, 100) FROM external WHERE id = %s', id)) <= 20 AS "any",
 		chunks(format('SELECT pbf_matching(f, numbers(-5, -1)) FROM external WHERE id = %s', id)) <= 60 AS matching
 	FROM generate_series(1, 4) id;
+SET LOCAL work_mem = '16MB';
 SELECT chunks('SELECT count(*) FROM generate_series(1, 3000) i WHERE EXISTS (SELECT FROM external WHERE f @> -i OFFSET 0)') < 4000 AS in_turn;
 SELECT chunks('SELECT f @> 77 FROM external WHERE id = 4') <= 16 AS plain_member,
 	chunks('SELECT f @> 700001 FROM external WHERE id = 4') <= 10 AS plain_other;

@@ -54,6 +54,13 @@
 #define pbf_vacuum_delay_point() vacuum_delay_point()
 #endif
 
+/* Where pg_database has the locale of a provider other than libc. */
+#if PG_VERSION_NUM >= 170000
+#define PBF_DATABASE_LOCALE Anum_pg_database_datlocale
+#else
+#define PBF_DATABASE_LOCALE Anum_pg_database_daticulocale
+#endif
+
 /* The hook that is called when the planner knows a relation's indexes: another one from 19 on. */
 #if PG_VERSION_NUM >= 190000
 #include "optimizer/pathnode.h"

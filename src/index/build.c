@@ -16,6 +16,7 @@
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/pg_am_d.h"
+#include "catalog/pg_proc.h"
 #include "commands/progress.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
@@ -26,12 +27,15 @@
 #include "storage/bufmgr.h"
 #include "tcop/tcopprot.h"
 #include "utils/backend_progress.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include "compat.h"
 #include "index/build.h"
 #include "index/fill.h"
+#include "index/folding.h"
 #include "index/options.h"
 #include "index/size.h"
 #include "index/slab.h"
@@ -325,6 +329,8 @@ freeze_groups(PbfidxMeta *meta, Relation index, BlockNumber heap_blocks, double 
 		meta->group[g] = hashers[i].multikey ? pbfidx_multikey_group(pbfidx_bits_per_key(index, i))
 		                                     : pbfidx_scalar_group(fpr);
 		page_keys[g] += hashers[i].multikey ? rows * VALUE_KEYS : rows;
+		if (hashers[i].by_locale)
+			meta->locale_version = pbfidx_locale_version();
 	}
 	if (pbfidx_uses_server_hash(hashers, columns))
 		meta->flags |= PBFIDX_SERVER_HASH;
@@ -494,6 +500,25 @@ insert_chunk(ParallelContext *context, uint64 key, Size bytes)
 	return chunk;
 }
 
+/* What workers have to load: as this process found it, wherever the library was installed. */
+static char *
+library_name(Relation index)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(index->rd_amhandler));
+	bool isnull;
+	Datum name;
+	char *result;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", index->rd_amhandler);
+	name = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_probin, &isnull);
+	if (isnull)
+		elog(ERROR, "function %u is in no library", index->rd_amhandler);
+	result = TextDatumGetCString(name);
+	ReleaseSysCache(tuple);
+	return result;
+}
+
 /* Launches workers, takes part, waits. The state in *b->shared is copied into the segment and back. */
 static void
 build_in_parallel(Build *b, int workers)
@@ -505,7 +530,7 @@ build_in_parallel(Build *b, int workers)
 	BufferUsage *buffers;
 
 	EnterParallelMode();
-	context = CreateParallelContext("pbf", "pbfidx_parallel_build", workers);
+	context = CreateParallelContext(library_name(b->index), "pbfidx_parallel_build", workers);
 	estimate_chunk(context, sizeof(BuildShared));
 	estimate_chunk(context, workers * sizeof(WalUsage));
 	estimate_chunk(context, workers * sizeof(BufferUsage));
@@ -585,6 +610,7 @@ pbfidx_build(Relation heap, Relation index, IndexInfo *info)
 		build_in_parallel(&b, workers);
 	else
 		build_areas(&b);
+	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, shared.heap_blocks);
 	result->heap_tuples = result->index_tuples = (double) pg_atomic_read_u64(&shared.live);
 	pbfidx_end_heapscan(b.scan);
 	pfree(meta);

@@ -36,8 +36,9 @@ bool pbfidx_enabled = true;
  * some 400 times an operator call at the default settings.
  */
 #define PROBE_OPERATORS 20
-/* Of an index that is not there yet. */
+/* Of slabs that nothing is known of. */
 #define TYPICAL_UPPER_FPR 1e-3
+#define MULTIKEY_UPPER_FPR 0.1
 
 /* What of an index its cost depends on. */
 typedef struct Shape
@@ -114,24 +115,41 @@ entry_rate(const PbfidxGroup *g, const PbfidxEntry *entry)
 	return pbfidx_leaf_fpr(g, entry->column_keys, entry->now.blocks);
 }
 
-/* In an area: as its first slabs are. */
+/* What is expected of slabs that nothing is known of. */
+static Rates
+typical_rates(const Shape *shape, const KeyGroup *g, PbfidxArea area)
+{
+	double fpr = g->frozen.false_positive_rate;
+
+	if (shape->slabs < pbfidx_upper_from_slabs(area))
+		return (Rates){fpr, 1};
+	return g->multikey ? (Rates){fpr, MULTIKEY_UPPER_FPR}
+	                   : (Rates){Min(fpr / TYPICAL_UPPER_FPR, 1), TYPICAL_UPPER_FPR};
+}
+
+/* In an area: as its upper and the first of its slabs that has keys are. */
 static Rates
 area_rates(const Shape *shape, const KeyGroup *g, PbfidxArea area)
 {
+	Rates rates = typical_rates(shape, g, area);
 	PbfidxRegion *region;
-	Rates rates = {g->frozen.false_positive_rate / TYPICAL_UPPER_FPR, TYPICAL_UPPER_FPR};
 
-	if (shape->index == NULL && shape->slabs < pbfidx_upper_from_slabs(area))
-		rates = (Rates){g->frozen.false_positive_rate, 1};
 	if (shape->index == NULL)
 		return rates;
 	region = palloc(sizeof(PbfidxRegion));
-	pbfidx_read_region(shape->index, area.first * pbfidx_cache(shape->index)->groups + (uint32) g->number,
-	                   region);
-	if (region->leaf[0].now.start != 0)
+	if (pbfidx_peek_region(shape->index, area.first * pbfidx_cache(shape->index)->groups + (uint32) g->number,
+	                       region))
 	{
-		rates.leaf = entry_rate(&g->frozen, &region->leaf[0]);
-		rates.upper = region->upper.now.start != 0 ? entry_rate(&g->frozen, &region->upper) : 1;
+		const PbfidxEntry *leaf = region->leaf, *end = leaf + PBFIDX_COLUMNS;
+
+		while (leaf < end && (leaf->now.blocks == 0 || leaf->column_keys == 0))
+			leaf++;
+		if (leaf < end)
+			rates.leaf = entry_rate(&g->frozen, leaf);
+		if (region->upper.now.blocks == 0)
+			rates.upper = 1;
+		else if (region->upper.column_keys > 0)
+			rates.upper = entry_rate(&g->frozen, &region->upper);
 	}
 	pfree(region);
 	return rates;
@@ -496,7 +514,7 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	Conditions search = examine_path(root, &shape, path, rows);
 	double found_pages = Min(heap_pages, heap_pages * found_share(&shape, &search, rows)), fetched;
 
-	if (search.keys == 0 || (shape.index != NULL && !pbfidx_are_hashes_trusted(shape.index)))
+	if (search.keys == 0 || (shape.index != NULL && !pbfidx_are_hashes_trusted(shape.index, NULL)))
 		found_pages = heap_pages;
 	if (shape.index != NULL)
 		index_close(shape.index, NoLock);

@@ -195,8 +195,12 @@ are_groups_sound(const PbfidxMeta *meta)
 		return false;
 	for (int i = 0; i < INDEX_MAX_KEYS; i++)
 	{
-		if ((meta->column_group[i] & PBFIDX_GROUP_NUMBER) >= (int) meta->groups)
+		uint8 code = meta->column_group[i];
+
+		if ((code & PBFIDX_GROUP_NUMBER) >= (int) meta->groups)
 			return false;
+		if ((code & (PBFIDX_GROUP_MULTIKEY | PBFIDX_GROUP_OWN_HASH)) && !(code & PBFIDX_GROUP_SERVER_HASH))
+			return false; /* each of these means that too */
 	}
 	for (uint32 i = 0; i < meta->groups; i++)
 	{
@@ -262,6 +266,7 @@ fill_cache(Relation index)
 	cache->pages_per_range = meta->pages_per_range;
 	cache->flags = meta->flags;
 	cache->server_major = meta->server_major;
+	cache->locale_version = meta->locale_version;
 	cache->groups = meta->groups;
 	memcpy(cache->group, meta->group, sizeof(cache->group));
 	memcpy(cache->column_group, meta->column_group, sizeof(cache->column_group));
@@ -276,14 +281,6 @@ const PbfidxCache *
 pbfidx_cache(Relation index)
 {
 	return index->rd_amcache != NULL ? (PbfidxCache *) index->rd_amcache : fill_cache(index);
-}
-
-bool
-pbfidx_are_hashes_trusted(Relation index)
-{
-	const PbfidxCache *cache = pbfidx_cache(index);
-
-	return !(cache->flags & PBFIDX_SERVER_HASH) || cache->server_major == PG_VERSION_NUM / 10000;
 }
 
 PbfidxRecent *
@@ -385,13 +382,19 @@ region_on(Page page, uint32 region)
 	return (PbfidxRegion *) PageGetContents(page) + region % PBFIDX_REGIONS_PER_PAGE;
 }
 
+static bool
+is_directory_page(Page page, uint32 region)
+{
+	return has_identity(page, PBFIDX_DIRECTORY) &&
+	       pbfidx_page_id(page)->slab == region / PBFIDX_REGIONS_PER_PAGE;
+}
+
 /* Locks the pinned directory page of a region. */
 static void
 lock_directory_buffer(Relation index, uint32 region, Buffer buffer, int mode)
 {
 	LockBuffer(buffer, mode);
-	if (!has_identity(BufferGetPage(buffer), PBFIDX_DIRECTORY) ||
-	    pbfidx_page_id(BufferGetPage(buffer))->slab != region / PBFIDX_REGIONS_PER_PAGE)
+	if (!is_directory_page(BufferGetPage(buffer), region))
 		pbfidx_corrupted(index, "A directory page is not where the metapage says");
 }
 
@@ -428,6 +431,24 @@ pbfidx_read_region(Relation index, uint32 region, PbfidxRegion *copy)
 	} while (!is_plausible(index, &copy->upper, 1, &tries) ||
 	         !is_plausible(index, copy->leaf, PBFIDX_COLUMNS, &tries));
 	return true;
+}
+
+bool
+pbfidx_peek_region(Relation index, uint32 region, PbfidxRegion *copy)
+{
+	BlockNumber block = pbfidx_directory_block(index, region);
+	Buffer buffer;
+	bool sound;
+
+	if (block == 0 || block >= RelationGetNumberOfBlocks(index))
+		return false;
+	buffer = pbfidx_read_buffer(index, pbfidx_cached_buffers(index), block);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	sound = is_directory_page(BufferGetPage(buffer), region);
+	if (sound)
+		*copy = *region_on(BufferGetPage(buffer), region);
+	UnlockReleaseBuffer(buffer);
+	return sound;
 }
 
 /* The entry is zeroed if the directory does not reach it. */

@@ -22,6 +22,7 @@ typedef struct PbfidxCache
 	uint32 pages_per_range;
 	uint32 flags;
 	uint32 server_major;
+	uint32 locale_version;
 	uint32 groups;
 	PbfidxGroup group[PBFIDX_MAX_GROUPS];
 	uint8 column_group[INDEX_MAX_KEYS];
@@ -112,8 +113,9 @@ pg_noreturn extern void pbfidx_corrupted(Relation index, const char *detail);
 
 /* The frozen options. Valid until the next catalog access: copy what is needed longer. */
 extern const PbfidxCache *pbfidx_cache(Relation index);
-/* Hashes of another major version of the server may differ from those in the index. */
-extern bool pbfidx_are_hashes_trusted(Relation index);
+/* The record of a region for who can do without: false, too, if its page is not what it should be. What it
+ * says of places is not checked. */
+extern bool pbfidx_peek_region(Relation index, uint32 region, PbfidxRegion *copy);
 /* Where buffers are noted. As above. */
 extern PbfidxRecent *pbfidx_cached_buffers(Relation index);
 /* Before a scan: for an index that has grown, room for the buffers of more of its blocks. */

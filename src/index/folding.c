@@ -31,11 +31,14 @@
 #include "catalog/pg_database.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "common/hashfn.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/formatting.h"
+#include "utils/pg_locale.h"
 #include "utils/syscache.h"
 
+#include "compat.h"
 #include "index/folding.h"
 
 static char *
@@ -60,6 +63,39 @@ ctype_of_database(void)
 		ctype = text_attribute(DATABASEOID, tuple, Anum_pg_database_datctype);
 	ReleaseSysCache(tuple);
 	return ctype;
+}
+
+static uint32
+hash_version(uint32 hash, char provider, char *locale)
+{
+	char *version = locale != NULL ? get_collation_actual_version(provider, locale) : NULL;
+
+	if (version == NULL)
+		return hash;
+	return hash_combine(hash, hash_bytes((unsigned char *) version, (int) strlen(version))) | 1;
+}
+
+uint32
+pbfidx_locale_version(void)
+{
+	static bool known;
+	static uint32 version;
+	HeapTuple tuple;
+	char provider;
+
+	if (known)
+		return version;
+	tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
+	if (!HeapTupleIsValid(tuple))
+		return 0;
+	provider = ((Form_pg_database) GETSTRUCT(tuple))->datlocprovider;
+	version =
+	    hash_version(0, COLLPROVIDER_LIBC, text_attribute(DATABASEOID, tuple, Anum_pg_database_datctype));
+	if (provider != COLLPROVIDER_LIBC)
+		version = hash_version(version, provider, text_attribute(DATABASEOID, tuple, PBF_DATABASE_LOCALE));
+	ReleaseSysCache(tuple);
+	known = true;
+	return version;
 }
 
 /* The same of a collation. */

@@ -11,5 +11,8 @@
 /* Of a condition with that function, under a collation, on a constant. Other functions than those of ILIKE
  * and regular expressions: always. */
 extern bool pbfidx_folds_alike(Oid function, Oid collation, Datum pattern);
+/* Hash of the version that the database's locale has here, by libc and by its own provider; 0: neither has
+ * one. */
+extern uint32 pbfidx_locale_version(void);
 
 #endif

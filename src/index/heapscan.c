@@ -12,7 +12,8 @@
  * - build: one deleted before every snapshot here, with an external indexed value or an expression to
  *   evaluate, is left out, as the server's own builds do;
  * - rebuild: gives up if no snapshot needs it (the slab that is there stays right); external values of
- *   other versions are fetched under the lock;
+ *   other versions are fetched under the lock, up to FETCHED_OF_PAGE: of what is beyond, a version that dies
+ *   and is vacuumed in that moment is an error;
  * - check: looks only at what its own snapshot sees: that must be in the index.
  */
 #include "postgres.h"

@@ -16,6 +16,7 @@
 #include "utils/syscache.h"
 
 #include "index/directory.h"
+#include "index/folding.h"
 #include "index/keys.h"
 #include "index/options.h"
 
@@ -134,6 +135,9 @@ init_column(PbfidxHasher *hasher, const ColumnClass *class, int column, Oid type
 	hasher->collation = class->collation;
 	hasher->support_collation = OidIsValid(class->collation) ? class->collation : DEFAULT_COLLATION_OID;
 	hasher->multikey = OidIsValid(class->extract);
+	/* Single values are hashed by their bytes, elements of arrays too. */
+	hasher->by_locale = hasher->multikey && OidIsValid(class->collation) &&
+	                    get_typtype(class->intype) != TYPTYPE_PSEUDO && !type_is_array(class->intype);
 	if (hasher->multikey)
 		hasher->default_bits = pbfidx_default_bits_per_key(class_function(class, PBFIDX_OPTIONS_PROC));
 	init_hash(hasher, class, type, mcxt);
@@ -260,6 +264,21 @@ pbfidx_uses_server_hash(const PbfidxHasher *hashers, int n)
 		if (hashers[i].own || hashers[i].multikey || hashers[i].value.kind >= PBF_KIND_ARRAY)
 			return true;
 	}
+	return false;
+}
+
+bool
+pbfidx_are_hashes_trusted(Relation index, const char **why)
+{
+	const PbfidxCache *cache = pbfidx_cache(index);
+	bool other_major = (cache->flags & PBFIDX_SERVER_HASH) && cache->server_major != PG_VERSION_NUM / 10000;
+
+	if (!other_major && (cache->locale_version == 0 || cache->locale_version == pbfidx_locale_version()))
+		return true;
+	if (why != NULL)
+		*why = other_major
+		           ? psprintf("by PostgreSQL %u and uses hash functions of the server", cache->server_major)
+		           : "with another version of the database's locale";
 	return false;
 }
 

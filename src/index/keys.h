@@ -35,6 +35,7 @@ typedef struct PbfidxHasher
 {
 	PbfHasher value;  /* by the hash contract, enums by OID */
 	bool own;         /* by the operator class's function instead */
+	bool by_locale;   /* keys are made of text as the database's locale has it */
 	bool interpreted; /* the hash takes a function that is not written in C, or may do so */
 	FmgrInfo function;
 	Oid collation;
@@ -78,6 +79,9 @@ extern uint8 pbfidx_column_code(const PbfidxHasher *hasher);
  * class since change its keys.
  */
 extern void pbfidx_require_same_kind(Relation index, const PbfidxHasher *hasher);
+/* Whether the functions that made the keys of the index are those of this server, as far as that is known. If
+ * not, `why`, where that is not NULL, says how it was built. */
+extern bool pbfidx_are_hashes_trusted(Relation index, const char **why);
 /* Whether a hash of this index comes from a function of the server or a user. */
 extern bool pbfidx_uses_server_hash(const PbfidxHasher *hashers, int n);
 /* Whether a function that makes keys of these columns is not written in C: it may do anything. */

@@ -32,7 +32,8 @@
 #include "storage/bufpage.h"
 
 #define PBFIDX_MAGIC 0x70626649
-/* 1: parts of 64 rows, no groups; 2, 3: other areas; 4: no notes on hash functions; never released */
+/* 1: parts of 64 rows, no groups; 2, 3: other areas; 4: no notes on hash functions and locale; never released
+ */
 #define PBFIDX_VERSION 5
 #define PBFIDX_PAGE_ID 0xFF8B /* last two bytes of every page, for tools that look there */
 
@@ -164,7 +165,9 @@ typedef struct PbfidxMeta
 	uint32 groups;       /* how many */
 	PbfidxGroup group[PBFIDX_MAX_GROUPS];
 	uint8 column_group[INDEX_MAX_KEYS]; /* of each column of the index: PBFIDX_GROUP_... */
-	uint32 reserved[4];                 /* zero */
+	uint32
+	    locale_version; /* hash of what version the database's locale had, if keys follow from it; else 0 */
+	uint32 reserved[3]; /* zero */
 
 	/* Changed by growth and rebuild, under the growth lock. */
 	uint32 generation; /* last one given out */

@@ -109,12 +109,12 @@ pbfidx_endscan(IndexScanDesc scan)
 static bool
 hashes_trusted(PbfidxScan *so, Relation index)
 {
-	if (pbfidx_are_hashes_trusted(index))
+	const char *why = NULL;
+
+	if (pbfidx_are_hashes_trusted(index, so->warned ? NULL : &why))
 		return true;
 	if (!so->warned)
-		ereport(WARNING,
-		        errmsg("index \"%s\" was built by PostgreSQL %u and uses hash functions of the server",
-		               RelationGetRelationName(index), pbfidx_cache(index)->server_major),
+		ereport(WARNING, errmsg("index \"%s\" was built %s", RelationGetRelationName(index), why),
 		        errdetail("Until it is rebuilt, it returns the whole table."), errhint("REINDEX it."));
 	so->warned = true;
 	return false;

@@ -80,9 +80,6 @@ pbfidx_pages_per_range_for(double page_keys)
 /* Leaf slabs have few pages: rather a bit above the rate than a page too many in each. */
 #define LEAF_TOLERANCE 1.25
 #define LEVEL_MAX_FPR 0.5 /* a level that says yes more often is not worth its probes */
-/* Of a leaf slab that has the key, half a range passes by chance. Where columns that many rows share make
- * uppers cheap, fewest pages alone would leave it to the leaf slabs to say yes 5 times. */
-#define LEAF_MAX_FPR (0.5 / PBFIDX_COLUMNS)
 
 double
 pbfidx_leaf_fpr(const PbfidxGroup *g, double range_keys, double blocks)
@@ -106,6 +103,19 @@ pages_of_rate(const PbfidxGroup *g, double range_keys, double fpr)
 			high = middle;
 	}
 	return low;
+}
+
+/*
+ * The rate that leaf slabs may have: of one that has the key, half a range passes by chance, or as many as
+ * are asked for of a whole region. Where columns that many rows share make uppers cheap, fewest pages alone
+ * would leave it to the leaf slabs to say yes 5 times.
+ */
+static double
+leaf_max_fpr(const PbfidxGroup *g)
+{
+	double ranges = g->false_positive_rate * PBFIDX_COLUMNS * PBFIDX_COLUMNS;
+
+	return Min(Max(ranges, 0.5) / PBFIDX_COLUMNS, LEVEL_MAX_FPR);
 }
 
 static double
@@ -146,7 +156,7 @@ plan_by_rate(const PbfidxGroup *g, double range_keys, double column_keys, uint32
 		double upper = upper_pages(g, column_keys, leaf_fpr);
 		double pages = (double) leaf * PBFIDX_COLUMNS * width + upper;
 
-		if (leaf_fpr > LEAF_MAX_FPR && leaf < PBFIDX_LEAF_MAX_BLOCKS)
+		if (leaf_fpr > leaf_max_fpr(g) && leaf < PBFIDX_LEAF_MAX_BLOCKS)
 			continue;
 		if (pages < best_pages)
 		{
@@ -304,7 +314,7 @@ pbfidx_leaf_blocks(const PbfidxGroup *g, double range_keys, double column_keys, 
 	if (g->bits_per_key > 0 || upper_blocks == 0)
 		return pbfidx_plan(g, range_keys, column_keys, upper_blocks > 0 ? 1 : 0).leaf_blocks;
 	upper_fpr = rate_of(g, Max(column_keys, 1), upper_blocks);
-	leaf_fpr = Min(g->false_positive_rate / upper_fpr * LEAF_TOLERANCE, LEAF_MAX_FPR);
+	leaf_fpr = Min(g->false_positive_rate / upper_fpr * LEAF_TOLERANCE, leaf_max_fpr(g));
 	return (uint32) Min(blocks_for(g, Max(range_keys, 1), leaf_fpr), PBFIDX_LEAF_MAX_BLOCKS);
 }
 

@@ -176,7 +176,8 @@ report_given_up(Relation index, const ErrorData *error)
 	            "functions run with the search_path of VACUUM: qualify the names in them."));
 }
 
-/* What pg_stat_progress_vacuum shows: a subtransaction that is rolled back takes it away. */
+/* What pg_stat_progress_vacuum shows: any subtransaction that is rolled back takes it away, one in the
+ * owner's functions too. */
 typedef struct Progress
 {
 	ProgressCommandType command;
@@ -203,7 +204,7 @@ restore_progress(const Progress *p)
 {
 	int index[PGSTAT_NUM_PROGRESS_PARAM];
 
-	if (p->command == PROGRESS_COMMAND_INVALID)
+	if (p->command == PROGRESS_COMMAND_INVALID || MyBEEntry->st_progress_command == p->command)
 		return;
 	for (int i = 0; i < PGSTAT_NUM_PROGRESS_PARAM; i++)
 		index[i] = i;
@@ -242,11 +243,11 @@ maintain_guarded(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED || error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN ||
 		    error->sqlerrcode == ERRCODE_CRASH_SHUTDOWN)
 			ReThrowError(error);
-		restore_progress(&progress);
 		report_given_up(index, error);
 		FreeErrorData(error);
 	}
 	PG_END_TRY();
+	restore_progress(&progress);
 	MemoryContextSwitchTo(mcxt);
 	CurrentResourceOwner = owner;
 }

@@ -111,4 +111,37 @@ for my $case ([ 'c_utf8', 'default', 'tested tested tested tested tested tested'
 	is($node->safe_psql($db, $pages), $expected, "$db, $collation: what is tested by trigrams");
 }
 
+# An index that was built under another version of the locale: it returns all rows until it is rebuilt.
+SKIP:
+{
+	skip 'no ICU', 8 if !$icu;
+	skip 'checksums are on', 8 if $node->safe_psql('postgres', 'SHOW data_checksums') eq 'on';
+	my $query = q{SET enable_seqscan = off; SELECT count(*) FROM t WHERE s ILIKE '%error%'};
+	my ($expected, $file) = split /\|/, $node->safe_psql('icu', q{SELECT count(*), pg_relation_filepath('t_s_idx') FROM t WHERE s ILIKE '%error%'});
+	my $place = 24 + 24 + 8 * 24 + 32;    # layout.h: locale_version
+	my $path = $node->data_dir . "/$file";
+
+	$node->stop;
+	my $image = slurp_file($path);
+	my $version = unpack('L', substr($image, $place, 4));
+	isnt($version, 0, 'the version of the locale is noted');
+	substr($image, $place, 4) = pack('L', $version ^ 2);
+	open(my $out, '>:raw', $path) or die $!;
+	print $out $image;
+	close($out);
+	$node->start;
+	my ($code, $rows, $warning) = $node->psql('icu', $query);
+	is("$code $rows", "0 $expected", 'all rows are found');
+	like($warning, qr/WARNING:  index "t_s_idx" was built with another version of the database's locale/, 'and it is said why');
+	is(() = $warning =~ /WARNING/g, 1, 'once');
+	like($node->safe_psql('icu', q{EXPLAIN (COSTS OFF) SELECT * FROM t WHERE s ILIKE '%error%'}), qr/Seq Scan/, 'the planner knows');
+	$node->safe_psql('icu', 'CREATE TABLE w (s text, a text[]); CREATE INDEX w_s ON w USING pbfidx (s); CREATE INDEX w_a ON w USING pbfidx (a)');
+	$node->safe_psql('icu', 'REINDEX TABLE t');
+	($code, $rows, $warning) = $node->psql('icu', $query);
+	is("$code $rows $warning", "0 $expected ", 'REINDEX heals it');
+	my @others = map { $node->data_dir . '/' . $node->safe_psql('icu', "SELECT pg_relation_filepath('$_')") } qw(w_s w_a);
+	$node->stop;
+	is(unpack('L', substr(slurp_file($_), $place, 4)), 0, 'keys that are bytes do not depend on it') for @others;
+}
+
 done_testing();
