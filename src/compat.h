@@ -54,6 +54,9 @@
 #define pbf_vacuum_delay_point() vacuum_delay_point()
 #endif
 
+/* Declared in pg_locale.h, which needs the headers of ICU. Alike in all versions. */
+extern char *get_collation_actual_version(char collprovider, const char *collcollate);
+
 /* Where pg_database has the locale of a provider other than libc. */
 #if PG_VERSION_NUM >= 170000
 #define PBF_DATABASE_LOCALE Anum_pg_database_datlocale

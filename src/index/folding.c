@@ -35,7 +35,6 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/formatting.h"
-#include "utils/pg_locale.h"
 #include "utils/syscache.h"
 
 #include "compat.h"
