@@ -121,7 +121,7 @@ typical_rates(const Shape *shape, const KeyGroup *g, PbfidxArea area)
 {
 	double fpr = g->frozen.false_positive_rate;
 
-	if (shape->slabs < pbfidx_upper_from_slabs(area))
+	if (shape->slabs - (double) area.first * PBFIDX_COLUMNS < pbfidx_upper_from_slabs(area))
 		return (Rates){fpr, 1};
 	return g->multikey ? (Rates){fpr, MULTIKEY_UPPER_FPR}
 	                   : (Rates){Min(fpr / TYPICAL_UPPER_FPR, 1), TYPICAL_UPPER_FPR};
@@ -158,7 +158,8 @@ area_rates(const Shape *shape, const KeyGroup *g, PbfidxArea area)
 /* What the look-up of one key takes. */
 typedef struct LookUp
 {
-	double probes; /* pages looked at */
+	double uppers; /* pages of upper slabs */
+	double leaves; /* pages of leaf slabs, as many as may have the key */
 	double rate;   /* share of the ranges that pass by chance */
 } LookUp;
 
@@ -169,14 +170,25 @@ spread(double things, double n)
 	return things > 0 && n > 0 ? Min(things, 2 * things * n / (2 * things + n)) : 0;
 }
 
+/* The same if they lie side by side as far as `clustered` says, in `values` places; a thing is of so many
+ * rows. */
+static double
+spread_clustered(double things, double thing_rows, double rows, double values, double clustered)
+{
+	double apart = spread(things, rows);
+	double together = Min(apart, rows / thing_rows + values);
+
+	return apart - clustered * (apart - together);
+}
+
 #define AREAS_SEEN 2 /* the first one may have no upper until VACUUM comes, the others are alike */
 
 /* Of a key that so many rows have. */
 static LookUp
-look_up(const Shape *shape, const KeyGroup *g, double rows)
+look_up(const Shape *shape, const KeyGroup *g, double rows, double clustered)
 {
 	double regions = ceil(shape->slabs / PBFIDX_COLUMNS);
-	LookUp sum = {0, 0};
+	LookUp sum = {0, 0, 0};
 	Rates rates = {0, 0};
 	PbfidxArea area;
 
@@ -184,13 +196,15 @@ look_up(const Shape *shape, const KeyGroup *g, double rows)
 	{
 		double share = Min(regions - area.first, area.regions) / regions;
 		double columns = Min(shape->slabs * share / area.regions, PBFIDX_COLUMNS);
+		double column_rows = shape->range_rows * PBFIDX_COLUMNS * area.regions;
 		double passed;
 
 		if (n < AREAS_SEEN)
 			rates = area_rates(shape, g, area);
-		passed = Min(1, spread(columns, rows * share) / columns);
+		passed = Min(1, spread_clustered(columns, column_rows, rows * share, share, clustered) / columns);
 		passed += (1 - passed) * rates.upper;
-		sum.probes += (rates.upper < 1 ? 1 : 0) + shape->slabs * share * passed;
+		sum.uppers += rates.upper < 1 ? 1 : 0;
+		sum.leaves += shape->slabs * share * passed;
 		sum.rate += share * rates.leaf * passed;
 	}
 	return sum;
@@ -251,20 +265,18 @@ clustering(PlannerInfo *root, const IndexOptInfo *info, int column)
 static double
 ranges_of(const Shape *shape, double rows, double values, double clustered)
 {
-	double apart = spread(shape->ranges, rows);
-	double together = Min(apart, rows / shape->range_rows + values);
-
-	return apart - clustered * (apart - together);
+	return spread_clustered(shape->ranges, shape->range_rows, rows, values, clustered);
 }
 
 /* ---- keys of the conditions ---- */
 
-/* What a condition costs and how well it separates. */
+/* The keys of a condition. */
 typedef struct Search
 {
-	double keys;    /* to look up; 0: nothing can be tested */
-	double rate;    /* share of the ranges that pass by chance */
-	double choices; /* values of an array, of which a row needs one */
+	double keys;     /* to look up; 0: nothing can be tested */
+	double required; /* that a row needs, */
+	double any;      /* of which it needs one: values of an array too, */
+	double tested;   /* about which the class is asked */
 } Search;
 
 #define UNKNOWN_QUERY_KEYS 4 /* of a multi-key condition on a parameter */
@@ -273,21 +285,35 @@ typedef struct Search
 #define INDEPENDENT_KEYS 4
 
 static Search
-search_for_query(const PbfidxQuery *q, double fpr)
+search_for_query(const PbfidxQuery *q)
 {
-	Search s = {.keys = q->nrequired + q->ntested,
-	            .rate = pow(fpr, Min(q->nrequired, INDEPENDENT_KEYS)),
-	            .choices = 1};
-	int any = 0;
+	Search s = {.required = q->nrequired, .tested = q->consult ? q->ntested : 0};
 
 	for (int slot = 0; slot <= q->n && q->any; slot++)
-		any += q->any_of[slot];
-	s.keys += any;
-	if (q->any)
-		s.rate *= Min(1, any * fpr);
-	if (q->consult)
-		s.rate *= fpr;
+		s.any += q->any_of[slot];
+	s.keys = s.required + s.any + s.tested;
 	return s;
+}
+
+/* Share of the ranges that pass by chance, where one key passes with that rate. */
+static double
+rate_of_search(const Search *s, double rate)
+{
+	double result = pow(rate, Min(s->required, INDEPENDENT_KEYS));
+
+	if (s->any > 0)
+		result *= Min(1, s->any * rate);
+	/* Who has so many keys that they are not examined wants one of them; else it may take any number. */
+	if (s->tested > 0)
+		result *= s->tested > PBFIDX_EXAMINED_KEYS ? Min(1, s->tested * rate) : rate;
+	return result;
+}
+
+/* Values or keys of which a row needs one. */
+static double
+choices_of(const Search *s)
+{
+	return s->tested > PBFIDX_EXAMINED_KEYS ? s->tested : Max(s->any, 1);
 }
 
 /* The constant that a column is compared with; NULL: it is not known yet. */
@@ -303,45 +329,39 @@ constant_operand(PlannerInfo *root, OpExpr *op)
 
 /* A condition on a multi-key column. The query is made as the scan will make it. */
 static Search
-search_multikey(PlannerInfo *root, const Shape *shape, const IndexOptInfo *info, int column, OpExpr *op,
-                double fpr)
+search_multikey(PlannerInfo *root, const Shape *shape, const IndexOptInfo *info, int column, OpExpr *op)
 {
 	Const *operand = constant_operand(root, op);
 	PbfidxQueryClass class;
 	PbfidxQuery *q;
 
 	if (operand == NULL)
-		return (Search){.keys = UNKNOWN_QUERY_KEYS, .rate = fpr, .choices = 1};
+		return (Search){.keys = UNKNOWN_QUERY_KEYS, .required = 1};
 	if (operand->constisnull)
-		return (Search){.keys = 1, .choices = 1};
+		return (Search){.keys = 1, .required = 1};
 	pbfidx_init_query_class(&class, shape->index, column, CurrentMemoryContext);
 	q = pbfidx_make_query(&class, get_opcode(op->opno),
 	                      (StrategyNumber) get_op_opfamily_strategy(op->opno, info->opfamily[column]),
 	                      operand->constvalue);
-	return q == NULL ? (Search){.keys = 1, .choices = 1} : search_for_query(q, fpr);
+	return q == NULL ? (Search){.keys = 1, .required = 1} : search_for_query(q);
 }
 
-/* An array of n queries or values. Of none, nothing has to be looked up, and nothing is found. */
-static Search
-search_array(double n, bool multikey, double fpr)
-{
-	double each = multikey ? UNKNOWN_QUERY_KEYS : 1;
-
-	return (Search){.keys = Max(n, 1) * each, .rate = Min(1, n * fpr), .choices = n};
-}
-
-/* fpr: of one key. choices: of an array. */
 static Search
 search_for_qual(PlannerInfo *root, const Shape *shape, const IndexOptInfo *info, int column, Expr *expr,
-                bool multikey, double choices, double fpr)
+                bool multikey)
 {
 	if (IsA(expr, NullTest) && ((NullTest *) expr)->nulltesttype == IS_NOT_NULL)
-		return (Search){.rate = 1, .choices = 1};
+		return (Search){.keys = 0};
 	if (IsA(expr, ScalarArrayOpExpr))
-		return search_array(choices, multikey, fpr);
+	{
+		/* Of an array without elements nothing has to be looked up, and nothing is found. */
+		double n = pbf_estimate_array_length(root, (ScalarArrayOpExpr *) expr);
+
+		return (Search){.keys = Max(n, 1) * (multikey ? UNKNOWN_QUERY_KEYS : 1), .any = n, .required = n < 1};
+	}
 	if (IsA(expr, OpExpr) && multikey)
-		return search_multikey(root, shape, info, column, (OpExpr *) expr, fpr);
-	return (Search){.keys = 1, .rate = fpr, .choices = 1};
+		return search_multikey(root, shape, info, column, (OpExpr *) expr);
+	return (Search){.keys = 1, .required = 1};
 }
 
 /* Whether the scan will know bytes of the values that match; of a parameter we assume that. */
@@ -366,7 +386,9 @@ has_literals(PlannerInfo *root, OpExpr *op)
 typedef struct Conditions
 {
 	double keys;
-	double probes;      /* pages looked at */
+	double uppers;      /* pages of upper slabs */
+	double leaves;      /* pages of leaf slabs, if each condition were alone */
+	double least_slabs; /* leaf slabs in which the condition may be met that is so in fewest */
 	double choices;     /* most */
 	double share;       /* of the ranges that meet all conditions, were they independent */
 	double least_share; /* of the ranges that meet the one that fewest do */
@@ -387,18 +409,22 @@ rows_for(PlannerInfo *root, IndexOptInfo *info, List *quals)
 
 /* A condition that can be tested, met by so many rows. `clustered` of its column. */
 static void
-add_search(Conditions *path, const Shape *shape, const Search *s, const LookUp *one, double rows,
+add_search(Conditions *path, const Shape *shape, const KeyGroup *g, const Search *s, double rows,
            double clustered)
 {
-	double share = Min(1, ranges_of(shape, rows, s->choices, clustered) / shape->ranges + s->rate);
+	double choices = choices_of(s);
+	LookUp one = look_up(shape, g, rows / choices, clustered);
+	double share = ranges_of(shape, rows, choices, clustered) / shape->ranges + rate_of_search(s, one.rate);
 
+	share = Min(1, share);
 	path->keys += s->keys;
-	path->probes += s->keys * one->probes;
-	path->choices = Max(path->choices, s->choices);
+	path->uppers += s->keys * one.uppers;
+	path->leaves += s->keys * one.leaves;
+	path->least_slabs = Min(path->least_slabs, choices * one.leaves);
+	path->choices = Max(path->choices, choices);
 	path->share *= share;
 	path->least_share = Min(path->least_share, share);
 	path->clustered = Max(path->clustered, clustered);
-	path->conditions++;
 }
 
 static void
@@ -406,16 +432,14 @@ add_qual(PlannerInfo *root, const Shape *shape, IndexOptInfo *info, int column, 
          Conditions *path)
 {
 	Expr *expr = qual->clause;
-	double choices =
-	    IsA(expr, ScalarArrayOpExpr) ? pbf_estimate_array_length(root, (ScalarArrayOpExpr *) expr) : 1;
-	double rows = rows_for(root, info, list_make1(qual));
 	KeyGroup g = column_group(shape, column);
-	LookUp one = look_up(shape, &g, rows / Max(choices, 1));
-	Search s = search_for_qual(root, shape, info, column, expr, g.multikey, choices, one.rate);
+	Search s = search_for_qual(root, shape, info, column, expr, g.multikey);
 
 	if (s.keys == 0)
 		return;
-	add_search(path, shape, &s, &one, rows, g.multikey ? 0 : clustering(root, info, column));
+	add_search(path, shape, &g, &s, rows_for(root, info, list_make1(qual)),
+	           g.multikey ? 0 : clustering(root, info, column));
+	path->conditions++;
 	if (info->indexkeys[column] <= 0)
 		return;
 	path->rows_testable = path->rows_testable || !g.multikey;
@@ -427,7 +451,7 @@ add_qual(PlannerInfo *root, const Shape *shape, IndexOptInfo *info, int column, 
 static Conditions
 examine_path(PlannerInfo *root, const Shape *shape, const IndexPath *path, double rows)
 {
-	Conditions all = {.choices = 1, .share = 1, .least_share = 1};
+	Conditions all = {.choices = 1, .share = 1, .least_share = 1, .least_slabs = shape->slabs};
 	ListCell *lc, *lc2;
 
 	foreach (lc, path->indexclauses)
@@ -440,12 +464,18 @@ examine_path(PlannerInfo *root, const Shape *shape, const IndexPath *path, doubl
 	if (all.conditions == 0 && shape->row_key)
 	{
 		KeyGroup g = column_group(shape, -1);
-		LookUp one = look_up(shape, &g, rows);
 
-		add_search(&all, shape, &(Search){.keys = 1, .rate = one.rate, .choices = 1}, &one, rows, 0);
-		all.conditions = 0;
+		add_search(&all, shape, &g, &(Search){.keys = 1, .required = 1}, rows, 0);
 	}
 	return all;
+}
+
+/* Pages of the index that a scan looks at: slabs in which one condition cannot be met are not asked for the
+ * others. */
+static double
+count_probes(const Conditions *path)
+{
+	return path->uppers + Min(path->leaves, path->keys * path->least_slabs);
 }
 
 /*
@@ -512,7 +542,8 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	double heap_pages = Max(info->rel->pages, 1), tuples = Max(info->rel->tuples, 1);
 	double rows = rows_for(root, info, get_quals_from_indexclauses(path->indexclauses));
 	Conditions search = examine_path(root, &shape, path, rows);
-	double found_pages = Min(heap_pages, heap_pages * found_share(&shape, &search, rows)), fetched;
+	double found_pages = Min(heap_pages, heap_pages * found_share(&shape, &search, rows));
+	double probes = count_probes(&search), fetched;
 
 	if (search.keys == 0 || (shape.index != NULL && !pbfidx_are_hashes_trusted(shape.index, NULL)))
 		found_pages = heap_pages;
@@ -522,10 +553,10 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	*selectivity = Min(1, fetched / tuples);
 	*correlation = 0;
 
-	*pages = index_pages_fetched(search.probes * loop_count, info->pages, info->pages, root) / loop_count;
+	*pages = index_pages_fetched(probes * loop_count, info->pages, info->pages, root) / loop_count;
 	*startup_cost = 0;
 	*total_cost =
-	    *pages * cost_of_page(info, *pages) + search.probes * PROBE_OPERATORS * cpu_operator_cost +
+	    *pages * cost_of_page(info, *pages) + probes * PROBE_OPERATORS * cpu_operator_cost +
 	    cost_of_rows(root, path, &search, found_pages, found_pages * tuples / heap_pages, rows, fetched);
 }
 

@@ -22,8 +22,6 @@
 #include "index/paths.h"
 #include "index/query.h"
 
-/* So many keys are asked about one by one; each question costs the function a walk over all keys. */
-#define EXAMINED_KEYS 256
 /* Answers are remembered for so many tested keys: 1024 subsets. */
 #define REMEMBERED_KEYS 10
 /* A function without MAYBE is called for each subset of the keys that may be present, up to 256 of them. */
@@ -125,7 +123,7 @@ find_required(PbfidxQuery *q)
 	bool *required = palloc0(q->n * sizeof(bool));
 
 	memset(q->check, GIN_MAYBE, q->n);
-	for (int i = 0; i < Min(q->n, EXAMINED_KEYS); i++)
+	for (int i = 0; i < Min(q->n, PBFIDX_EXAMINED_KEYS); i++)
 	{
 		if (q->roles[i] != PBFIDX_KEY_TESTED)
 			continue;
@@ -147,7 +145,7 @@ find_required(PbfidxQuery *q)
 static bool
 does_any_do(PbfidxQuery *q)
 {
-	if (q->n > EXAMINED_KEYS)
+	if (q->n > PBFIDX_EXAMINED_KEYS)
 		return false;
 	set_check(q, PBFIDX_KEY_TESTED);
 	for (int i = 0; i < q->n; i++)

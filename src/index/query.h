@@ -15,6 +15,9 @@
 #include "index/keys.h"
 #include "index/slab.h"
 
+/* So many keys are asked about one by one; each question costs the function a walk over all keys. */
+#define PBFIDX_EXAMINED_KEYS 256
+
 /* The support functions of a column; kept from scan to scan. */
 typedef struct PbfidxQueryClass
 {

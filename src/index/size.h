@@ -19,15 +19,15 @@
 /* Leaf slabs of a region without upper: 24 bits a key are 9e-5 a range, under one false page in such a table.
  */
 #define PBFIDX_ALONE_MAX_BITS 24.0
-/* An upper has room for a whole area: where that is one region, it is worth its pages from so many leaf slabs
- * on. Wider areas are in long heaps, where the pages count less than the leaf slabs to be probed one by one.
+/* An upper has room for a whole area: where that is the only region, it is worth its pages from so many leaf
+ * slabs on. The longer the heap, the less the pages count beside the leaf slabs to be probed one by one.
  */
 #define PBFIDX_UPPER_FROM_SLABS (PBFIDX_COLUMNS / 2)
 
 static inline uint32
 pbfidx_upper_from_slabs(PbfidxArea area)
 {
-	return area.regions > 1 ? 1 : PBFIDX_UPPER_FROM_SLABS;
+	return area.regions > 1 ? 1 : Max(PBFIDX_UPPER_FROM_SLABS / (area.first + 1), 1);
 }
 
 typedef struct PbfidxPlan
