@@ -287,8 +287,12 @@ typedef struct Search
 static Search
 search_for_query(const PbfidxQuery *q)
 {
-	Search s = {.required = q->nrequired, .tested = q->consult ? q->ntested : 0};
+	Search s = {.required = q->nrequired};
 
+	if (q->consult && q->one_does)
+		s.any = q->ntested;
+	else if (q->consult)
+		s.tested = q->ntested;
 	for (int slot = 0; slot <= q->n && q->any; slot++)
 		s.any += q->any_of[slot];
 	s.keys = s.required + s.any + s.tested;
@@ -303,17 +307,14 @@ rate_of_search(const Search *s, double rate)
 
 	if (s->any > 0)
 		result *= Min(1, s->any * rate);
-	/* Who has so many keys that they are not examined wants one of them; else it may take any number. */
-	if (s->tested > 0)
-		result *= s->tested > PBFIDX_EXAMINED_KEYS ? Min(1, s->tested * rate) : rate;
-	return result;
+	return s->tested > 0 ? result * rate : result;
 }
 
 /* Values or keys of which a row needs one. */
 static double
 choices_of(const Search *s)
 {
-	return s->tested > PBFIDX_EXAMINED_KEYS ? s->tested : Max(s->any, 1);
+	return Max(s->any, 1);
 }
 
 /* The constant that a column is compared with; NULL: it is not known yet. */
@@ -386,9 +387,13 @@ has_literals(PlannerInfo *root, OpExpr *op)
 typedef struct Conditions
 {
 	double keys;
-	double uppers;      /* pages of upper slabs */
-	double leaves;      /* pages of leaf slabs, if each condition were alone */
-	double least_slabs; /* leaf slabs in which the condition may be met that is so in fewest */
+	double uppers; /* pages of upper slabs */
+	struct
+	{
+		double keys;
+		double leaves;      /* pages of leaf slabs, if each condition were alone */
+		double least_slabs; /* leaf slabs in which the condition may be met that is so in fewest */
+	} group[PBFIDX_MAX_GROUPS];
 	double choices;     /* most */
 	double share;       /* of the ranges that meet all conditions, were they independent */
 	double least_share; /* of the ranges that meet the one that fewest do */
@@ -419,8 +424,11 @@ add_search(Conditions *path, const Shape *shape, const KeyGroup *g, const Search
 	share = Min(1, share);
 	path->keys += s->keys;
 	path->uppers += s->keys * one.uppers;
-	path->leaves += s->keys * one.leaves;
-	path->least_slabs = Min(path->least_slabs, choices * one.leaves);
+	if (path->group[g->number].keys == 0)
+		path->group[g->number].least_slabs = shape->slabs;
+	path->group[g->number].keys += s->keys;
+	path->group[g->number].leaves += s->keys * one.leaves;
+	path->group[g->number].least_slabs = Min(path->group[g->number].least_slabs, choices * one.leaves);
 	path->choices = Max(path->choices, choices);
 	path->share *= share;
 	path->least_share = Min(path->least_share, share);
@@ -451,7 +459,7 @@ add_qual(PlannerInfo *root, const Shape *shape, IndexOptInfo *info, int column, 
 static Conditions
 examine_path(PlannerInfo *root, const Shape *shape, const IndexPath *path, double rows)
 {
-	Conditions all = {.choices = 1, .share = 1, .least_share = 1, .least_slabs = shape->slabs};
+	Conditions all = {.choices = 1, .share = 1, .least_share = 1};
 	ListCell *lc, *lc2;
 
 	foreach (lc, path->indexclauses)
@@ -470,12 +478,21 @@ examine_path(PlannerInfo *root, const Shape *shape, const IndexPath *path, doubl
 	return all;
 }
 
-/* Pages of the index that a scan looks at: slabs in which one condition cannot be met are not asked for the
- * others. */
+/* Pages of the index that a scan looks at: slabs in which one condition cannot be met are not asked for
+ * others of its group and of the groups after it. */
 static double
 count_probes(const Conditions *path)
 {
-	return path->uppers + Min(path->leaves, path->keys * path->least_slabs);
+	double probes = path->uppers, slabs = INFINITY;
+
+	for (int i = 0; i < PBFIDX_MAX_GROUPS; i++)
+	{
+		if (path->group[i].keys == 0)
+			continue;
+		slabs = Min(slabs, path->group[i].least_slabs);
+		probes += Min(path->group[i].leaves, path->group[i].keys * slabs);
+	}
+	return probes;
 }
 
 /*

@@ -254,6 +254,19 @@ new_cache(Relation index, uint32 buffers)
 	return cache;
 }
 
+void
+pbfidx_set_locale_version(Relation index, uint32 version)
+{
+	Buffer buffer = lock_meta(index, BUFFER_LOCK_EXCLUSIVE);
+	GenericXLogState *state = GenericXLogStart(index);
+
+	pbfidx_meta(GenericXLogRegisterBuffer(state, buffer, 0))->locale_version = version;
+	GenericXLogFinish(state);
+	UnlockReleaseBuffer(buffer);
+	if (index->rd_amcache != NULL)
+		((PbfidxCache *) index->rd_amcache)->locale_version = version;
+}
+
 static PbfidxCache *
 fill_cache(Relation index)
 {

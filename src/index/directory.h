@@ -178,5 +178,6 @@ extern bool pbfidx_is_slab_page(Page page, PbfidxSlabId id, PbfidxExtent extent,
 extern void pbfidx_init_metapage(Relation index, ForkNumber fork, const PbfidxMeta *frozen);
 /* A copy of the whole metapage, checked. */
 extern void pbfidx_read_meta(Relation index, PbfidxMeta *copy);
+extern void pbfidx_set_locale_version(Relation index, uint32 version);
 
 #endif

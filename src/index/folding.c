@@ -24,6 +24,9 @@
 #include "postgres.h"
 
 #include <ctype.h>
+#ifdef __GLIBC__
+#include <gnu/libc-version.h>
+#endif
 #include <wctype.h>
 
 #include "access/htup_details.h"
@@ -64,14 +67,31 @@ ctype_of_database(void)
 	return ctype;
 }
 
-static uint32
-hash_version(uint32 hash, char provider, char *locale)
+static bool
+is_c(const char *ctype)
 {
-	char *version = locale != NULL ? get_collation_actual_version(provider, locale) : NULL;
+	return strcmp(ctype, "C") == 0 || strcmp(ctype, "POSIX") == 0;
+}
 
+static uint32
+hash_version(uint32 hash, const char *version)
+{
 	if (version == NULL)
 		return hash;
-	return hash_combine(hash, hash_bytes((unsigned char *) version, (int) strlen(version))) | 1;
+	return hash_combine(hash, hash_bytes((const unsigned char *) version, (int) strlen(version))) | 1;
+}
+
+/* That of the server says how strings are ordered; C.UTF-8 has one order, and the letters of its libc. */
+static const char *
+libc_version(const char *ctype)
+{
+	if (ctype == NULL || is_c(ctype))
+		return NULL;
+#ifdef __GLIBC__
+	return gnu_get_libc_version();
+#else
+	return get_collation_actual_version(COLLPROVIDER_LIBC, ctype);
+#endif
 }
 
 uint32
@@ -80,7 +100,7 @@ pbfidx_locale_version(void)
 	static bool known;
 	static uint32 version;
 	HeapTuple tuple;
-	char provider;
+	char provider, *locale;
 
 	if (known)
 		return version;
@@ -88,10 +108,11 @@ pbfidx_locale_version(void)
 	if (!HeapTupleIsValid(tuple))
 		return 0;
 	provider = ((Form_pg_database) GETSTRUCT(tuple))->datlocprovider;
-	version =
-	    hash_version(0, COLLPROVIDER_LIBC, text_attribute(DATABASEOID, tuple, Anum_pg_database_datctype));
-	if (provider != COLLPROVIDER_LIBC)
-		version = hash_version(version, provider, text_attribute(DATABASEOID, tuple, PBF_DATABASE_LOCALE));
+	locale = text_attribute(DATABASEOID, tuple, Anum_pg_database_datctype);
+	version = hash_version(0, libc_version(locale));
+	locale = text_attribute(DATABASEOID, tuple, PBF_DATABASE_LOCALE);
+	if (provider != COLLPROVIDER_LIBC && locale != NULL)
+		version = hash_version(version, get_collation_actual_version(provider, locale));
 	ReleaseSysCache(tuple);
 	known = true;
 	return version;
@@ -111,12 +132,6 @@ ctype_of(Oid collation)
 		ctype = text_attribute(COLLOID, tuple, Anum_pg_collation_collctype);
 	ReleaseSysCache(tuple);
 	return provider == COLLPROVIDER_DEFAULT ? ctype_of_database() : ctype;
-}
-
-static bool
-is_c(const char *ctype)
-{
-	return strcmp(ctype, "C") == 0 || strcmp(ctype, "POSIX") == 0;
 }
 
 /* Names of one locale differ in how they write the encoding: en_US.UTF-8, en_US.utf8. */

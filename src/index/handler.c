@@ -45,6 +45,7 @@ insert_state(Relation index, IndexInfo *info)
 		state->columns = IndexRelationGetNumberOfKeyAttributes(index);
 		for (int i = 0; i < state->columns; i++)
 			pbfidx_require_same_kind(index, &state->hashers[i]);
+		pbfidx_note_locale(index);
 		state->groups = (int) pbfidx_cache(index)->groups;
 		pbfidx_init_key_list(&state->keys, info->ii_Context);
 		state->row_key = (pbfidx_cache(index)->flags & PBFIDX_ROW_KEY) != 0;

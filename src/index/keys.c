@@ -271,15 +271,24 @@ bool
 pbfidx_are_hashes_trusted(Relation index, const char **why)
 {
 	const PbfidxCache *cache = pbfidx_cache(index);
-	bool other_major = (cache->flags & PBFIDX_SERVER_HASH) && cache->server_major != PG_VERSION_NUM / 10000;
+	uint32 major = cache->server_major, locale = cache->locale_version;
+	bool other_major = (cache->flags & PBFIDX_SERVER_HASH) && major != PG_VERSION_NUM / 10000;
 
-	if (!other_major && (cache->locale_version == 0 || cache->locale_version == pbfidx_locale_version()))
+	if (!other_major && (locale == 0 || locale == pbfidx_locale_version()))
 		return true;
 	if (why != NULL)
-		*why = other_major
-		           ? psprintf("by PostgreSQL %u and uses hash functions of the server", cache->server_major)
-		           : "with another version of the database's locale";
+		*why = other_major ? psprintf("by PostgreSQL %u and uses hash functions of the server", major)
+		                   : "with another version of the database's locale";
 	return false;
+}
+
+void
+pbfidx_note_locale(Relation index)
+{
+	uint32 locale = pbfidx_cache(index)->locale_version;
+
+	if (locale != 0 && locale != PBFIDX_MIXED_LOCALES && locale != pbfidx_locale_version())
+		pbfidx_set_locale_version(index, PBFIDX_MIXED_LOCALES);
 }
 
 static bool

@@ -82,6 +82,9 @@ extern void pbfidx_require_same_kind(Relation index, const PbfidxHasher *hasher)
 /* Whether the functions that made the keys of the index are those of this server, as far as that is known. If
  * not, `why`, where that is not NULL, says how it was built. */
 extern bool pbfidx_are_hashes_trusted(Relation index, const char **why);
+/* Before keys are added to an index: if they are made under another version of the locale than those that are
+ * there, it is not to be trusted under either. */
+extern void pbfidx_note_locale(Relation index);
 /* Whether a hash of this index comes from a function of the server or a user. */
 extern bool pbfidx_uses_server_hash(const PbfidxHasher *hashers, int n);
 /* Whether a function that makes keys of these columns is not written in C: it may do anything. */

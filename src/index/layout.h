@@ -184,6 +184,9 @@ StaticAssertDecl(((uint64) PBFIDX_DIRECT + (uint64) PBFIDX_INDIRECT_PAGES * PBFI
                      (uint64) MaxBlockNumber * PBFIDX_MAX_GROUPS,
                  "every heap page has a place in the directory, in every group");
 
+/* locale_version of an index with keys of several; no version has that hash. */
+#define PBFIDX_MIXED_LOCALES 2
+
 #define PBFIDX_METAPAGE 0
 
 /* Regions first..first + regions - 1 of the heap. */

@@ -141,12 +141,30 @@ find_required(PbfidxQuery *q)
 	pfree(required);
 }
 
+/* Whether the first of the tested keys does alone, next to the required ones. */
+static bool
+does_one_do(PbfidxQuery *q)
+{
+	int first = 0;
+
+	while (first < q->n && q->roles[first] != PBFIDX_KEY_TESTED)
+		first++;
+	if (first == q->n)
+		return false;
+	set_check(q, PBFIDX_KEY_TESTED);
+	q->check[first] = GIN_MAYBE;
+	return ask(q);
+}
+
 /* Whether each of the tested keys does alone, next to the required ones. */
 static bool
 does_any_do(PbfidxQuery *q)
 {
 	if (q->n > PBFIDX_EXAMINED_KEYS)
+	{
+		q->one_does = does_one_do(q);
 		return false;
+	}
 	set_check(q, PBFIDX_KEY_TESTED);
 	for (int i = 0; i < q->n; i++)
 	{

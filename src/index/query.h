@@ -53,6 +53,7 @@ typedef struct PbfidxQuery
 	int nrequired;
 	bool narrowed;  /* required keys and `any` are looked after elsewhere: pbfidx_filter_columns leaves them
 	                   out */
+	bool one_does;  /* of too many keys to be examined: it looks as if a row needs but one */
 	bool consult;   /* beyond these, the consistent function has to be asked, */
 	int ntested;    /* and its answer depends on that many keys */
 	int *tested;    /* their slots */

@@ -357,6 +357,7 @@ rebuild(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry entry)
 	r->scan->group = (int) (pbfidx_region_of(id) % r->groups);
 	if (!begin_next(r, keys, id, &entry))
 		return false;
+	pbfidx_note_locale(r->index);
 	r->scan->self_inserting = ReadNextTransactionId();
 	matrices = leaf ? fill_leaf(r, keys, id, &entry) : fill_upper(r, keys, id, &entry);
 	if (matrices != NULL)

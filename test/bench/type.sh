@@ -52,7 +52,7 @@ header()
 		| settings | shared_buffers $(show shared_buffers), work_mem $(show work_mem), no parallel query, no JIT compilation |
 
 		Times are taken by the server and are medians of 5 to 9 runs after one that does not count. Within a run all cases
-		take turns, in alternating order; in sections 1 and 2 each after a `count(x)` that does not count. "spread" is the slowest run less the fastest, as a share of the median: above some
+		take turns, in alternating order; in sections 1 and 2 each after a count(x) that does not count. "spread" is the slowest run less the fastest, as a share of the median: above some
 		10 % the machine was busy with other things, and "CPU ms", the time that the server process was on a CPU, tells more.
 
 	END

@@ -381,6 +381,7 @@ is(slabs('c_ready'), $state_c, 'nothing is rebuilt to prevent wraparound');
 $node->safe_psql('postgres', 'VACUUM c');
 isnt(slabs('c_ready'), $state_c, 'but by the next VACUUM');
 checked('c_ready', 'after both');
+$node->safe_psql('postgres', 'ALTER TABLE c RESET (autovacuum_enabled)');
 
 # --- all rows get new keys, again and again -------------------------------------------------------------------------
 
@@ -419,6 +420,7 @@ autovacuum_analyze_scale_factor = 0
 CONF
 my $log_start = -s $node->logfile;
 $node->restart;
+$node->safe_psql('postgres', 'SELECT pg_stat_reset()');
 $node->safe_psql('postgres', 'UPDATE p SET id = id + 1 WHERE id % 3 = 0; UPDATE big SET x = x + 1; UPDATE e SET id = id + 1; UPDATE c SET k = k + 1 WHERE id % 5 = 0; UPDATE s SET k = k + 1; UPDATE o SET k = k')
   for 1 .. 2;
 $node->poll_query_until('postgres', "SELECT bool_and(autovacuum_count > 0) FROM pg_stat_user_tables WHERE relname IN ('p', 'big', 'e', 'c', 's', 'o')");
