@@ -136,6 +136,25 @@ CREATE INDEX j_path ON j USING pbfidx (doc jsonb_path_ops);
 SELECT pbfidx_check('j_path');
 SELECT * FROM verify('j', (SELECT array_agg(cond) FROM j_conditions));
 SELECT f.* FROM finds('j', VARIADIC (SELECT array_agg(cond) FROM j_conditions WHERE cond !~ 'doc \?')) f WHERE missing > 0 OR extra > 0 OR NOT used;
+-- Scalar columns are asked first, whatever their place in the index: pages of the index that are read.
+CREATE TABLE ordered AS SELECT i, ARRAY['all', 's' || i % 3] AS tags, ''::char(1000) AS pad FROM generate_series(1, 10000) i;
+ALTER TABLE ordered ALTER pad SET STORAGE PLAIN;
+CREATE INDEX ordered_ti ON ordered USING pbfidx (tags, i) WITH (pages_per_range = 1);
+ANALYZE ordered;
+CREATE FUNCTION index_pages(cond text) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	PERFORM set_config('enable_seqscan', 'off', true);
+	EXECUTE format('EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM ordered WHERE %s', cond) INTO plan;
+	EXECUTE format('EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM ordered WHERE %s', cond) INTO plan;
+	plan := plan->0->'Plan'->'Plans'->0;
+	RETURN (plan->>'Shared Hit Blocks')::int + (plan->>'Shared Read Blocks')::int;
+END $$;
+SELECT index_pages('tags @> ''{all}'' AND i = 77') < index_pages('i = 77') + 8 AS few, pages('ordered', 'tags @> ''{all}'' AND i = 77') <= pages('ordered', 'i = 77') AS "both";
+SELECT * FROM finds('ordered', 'tags @> ''{all}'' AND i = 77', 'tags @> ''{s1}'' AND i IN (77, 76, 79)', 'tags && ''{s2,none}'' AND i = 77');
+DROP TABLE ordered;
+
 -- What the server extracts of a path may be too much: of these it was in 15.18, for GIN too.
 CREATE TABLE jp (id int GENERATED ALWAYS AS IDENTITY, doc jsonb, pad char(3000) DEFAULT '') WITH (autovacuum_enabled = off);
 ALTER TABLE jp ALTER pad SET STORAGE PLAIN;

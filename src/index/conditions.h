@@ -16,6 +16,7 @@ typedef struct PbfidxCondition
 {
 	int column; /* from 0; -1: the row key */
 	int group;
+	bool multikey; /* the group's column */
 	int first;
 	int n;
 	PbfidxQuery **queries;
@@ -30,7 +31,8 @@ typedef struct PbfidxConditions
 	bool *probed; /* whether the masks of the key are needed at all */
 	int nkeys;
 	int keys_room;
-	PbfidxCondition *list; /* group by group, in each those with queries last, else column by column */
+	PbfidxCondition *list; /* group by group, the scalar one first; in each those with queries last, else
+	                          column by column */
 	int n;
 	int list_room;
 	bool impossible; /* a condition that no row meets: the rest is undefined */

@@ -390,6 +390,7 @@ typedef struct Conditions
 	double uppers; /* pages of upper slabs */
 	struct
 	{
+		bool multikey;
 		double keys;
 		double leaves;      /* pages of leaf slabs, if each condition were alone */
 		double least_slabs; /* leaf slabs in which the condition may be met that is so in fewest */
@@ -426,6 +427,7 @@ add_search(Conditions *path, const Shape *shape, const KeyGroup *g, const Search
 	path->uppers += s->keys * one.uppers;
 	if (path->group[g->number].keys == 0)
 		path->group[g->number].least_slabs = shape->slabs;
+	path->group[g->number].multikey = g->multikey;
 	path->group[g->number].keys += s->keys;
 	path->group[g->number].leaves += s->keys * one.leaves;
 	path->group[g->number].least_slabs = Min(path->group[g->number].least_slabs, choices * one.leaves);
@@ -478,21 +480,31 @@ examine_path(PlannerInfo *root, const Shape *shape, const IndexPath *path, doubl
 	return all;
 }
 
-/* Pages of the index that a scan looks at: slabs in which one condition cannot be met are not asked for
- * others of its group and of the groups after it. */
+/* Pages of leaf slabs that a scan looks at for groups of a kind: slabs in which one condition cannot be met
+ * are not asked for others of its group and of the groups after it. *slabs: what is left of them. */
 static double
-count_probes(const Conditions *path)
+count_leaves(const Conditions *path, bool multikey, double *slabs)
 {
-	double probes = path->uppers, slabs = INFINITY;
+	double probes = 0;
 
 	for (int i = 0; i < PBFIDX_MAX_GROUPS; i++)
 	{
-		if (path->group[i].keys == 0)
+		if (path->group[i].keys == 0 || path->group[i].multikey != multikey)
 			continue;
-		slabs = Min(slabs, path->group[i].least_slabs);
-		probes += Min(path->group[i].leaves, path->group[i].keys * slabs);
+		*slabs = Min(*slabs, path->group[i].least_slabs);
+		probes += Min(path->group[i].leaves, path->group[i].keys * *slabs);
 	}
 	return probes;
+}
+
+/* Pages of the index, in the order in which a scan looks at the groups. */
+static double
+count_probes(const Conditions *path)
+{
+	double slabs = INFINITY;
+	double scalar = count_leaves(path, false, &slabs);
+
+	return path->uppers + scalar + count_leaves(path, true, &slabs);
 }
 
 /*
