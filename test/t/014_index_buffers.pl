@@ -94,8 +94,9 @@ SELECT pg_stat_force_next_flush();
 SELECT pg_stat_reset();
 INSERT INTO seen SELECT sum(pages_of(format('SELECT n FROM a WHERE id = %L', md5((i % 10)::text)))) FROM generate_series(1, 200) i;
 SELECT pg_stat_force_next_flush();
--- A server for tests may forget what it knows of an index as soon as nobody uses it: there the planner reads the metapage, too.
-SELECT pages >= 400, CASE WHEN current_setting('debug_assertions')::bool THEN pages <= reads ELSE pages = reads END
+-- The planner reads a page of the directory, each time the same. A server for tests may forget what it knows of an index as soon as
+-- nobody uses it: there it reads the metapage, too.
+SELECT pages >= 400, CASE WHEN current_setting('debug_assertions')::bool THEN pages < reads ELSE pages + 200 = reads END
 FROM seen, (SELECT idx_blks_hit + idx_blks_read AS reads FROM pg_statio_user_indexes WHERE indexrelname = 'a_i') s;
 SQL
 is((split /\n/, $counted)[-1], 't|t', 'pages read are counted, by EXPLAIN and by the statistics');
