@@ -24,6 +24,7 @@ $node->init;
 $node->append_conf('postgresql.conf', <<'CONF');
 autovacuum = off
 jit = off
+max_parallel_workers_per_gather = 0
 shared_buffers = 64MB
 wal_consistency_checking = all
 max_parallel_maintenance_workers = 2
