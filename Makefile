@@ -4,25 +4,29 @@
 EXTENSION = pbf pbf_trgm
 MODULE_big = pbf
 
-# The one place of the version is pbf.control.
-EXTVERSION := $(shell sed -n "s/^default_version *= *'\([^']*\)'.*/\1/p" pbf.control)
-DATA = $(foreach e,$(EXTENSION),$(e)--$(EXTVERSION).sql $(sort $(wildcard $(e)--*--*.sql)))
+# Where the sources are, if they are built somewhere else (make -f ../Makefile VPATH=..).
+S := $(if $(VPATH),$(VPATH)/)
+# Files by patterns, named as seen from there.
+files = $(patsubst $(S)%,%,$(sort $(wildcard $(addprefix $(S),$(1)))))
 
-SOURCES := $(sort $(wildcard src/*.c src/core/*.c src/type/*.c src/index/*.c))
-SRC_HEADERS := $(wildcard src/*.h src/core/*.h src/type/*.h src/index/*.h)
-OBJS = $(SOURCES:.c=.o)
+# The one place of the version is pbf.control.
+EXTVERSION := $(shell sed -n "s/^default_version *= *'\([^']*\)'.*/\1/p" $(S)pbf.control)
+DATA = $(foreach e,$(EXTENSION),$(e)--$(EXTVERSION).sql $(call files,$(e)--*--*.sql))
+
+OBJS = $(patsubst %.c,%.o,$(call files,src/*.c src/core/*.c src/type/*.c src/index/*.c))
+SRC_HEADERS := $(wildcard $(addprefix $(S),src/*.h src/core/*.h src/type/*.h src/index/*.h))
 
 # pg_regress: sql/*.sql in the order of their names; EXTRA_REGRESS_OPTS is PGXS's own hook for further options.
-REGRESS = $(sort $(filter-out $(UNTESTED),$(notdir $(basename $(wildcard sql/*.sql)))))
+REGRESS = $(sort $(filter-out $(UNTESTED),$(notdir $(basename $(call files,sql/*.sql)))))
 REGRESS_OPTS = --encoding=UTF8 --no-locale
 
-SPECS := $(wildcard test/isolation/specs/*.spec)
+SPECS := $(call files,test/isolation/specs/*.spec)
 ifneq (,$(SPECS))
 ISOLATION = $(sort $(notdir $(basename $(SPECS))))
-ISOLATION_OPTS = --inputdir=test/isolation
+ISOLATION_OPTS = --inputdir=$(S)test/isolation
 endif
 
-ifneq (,$(wildcard test/t/*.pl))
+ifneq (,$(call files,test/t/*.pl))
 TAP_TESTS = 1
 PROVE_TESTS = test/t/*.pl
 endif
@@ -31,7 +35,7 @@ PG_CONFIG ?= pg_config
 
 # Extra warnings for our own code only: the server's headers are named as system headers, where compilers are silent.
 # Errors only on demand (make COPT=-Werror), so that a newer compiler never breaks an installation.
-PG_CPPFLAGS = -Isrc -isystem $(shell $(PG_CONFIG) --includedir-server)
+PG_CPPFLAGS = -I$(S)src -isystem $(shell $(PG_CONFIG) --includedir-server)
 PG_CFLAGS = -Wall -Wextra
 # The flags that PGXS hands down are those of the compiler that built the server, usually gcc. And clang looks into
 # the macros of system headers, some of which compare signed and unsigned; gcc checks that for our code.
@@ -56,6 +60,11 @@ override BITCODE_CFLAGS += -Wall -Wextra -Wno-sign-compare $(filter -Werror,$(CO
 # PGXS knows no header dependencies where the server was built without them. Few enough files to keep this simple.
 $(OBJS) $(OBJS:.o=.bc): $(SRC_HEADERS)
 
+# Not by a rule: make would find the directories among the sources.
+ifneq (,$(S))
+$(shell mkdir -p $(sort $(dir $(OBJS))))
+endif
+
 CLANG_FORMAT ?= clang-format-14
 FORMATTED = $(wildcard src/*.[ch] src/*/*.[ch] test/unit/*.[ch] test/faults/*.c test/bench/*.[ch] test/paper/*.[ch])
 
@@ -70,10 +79,10 @@ FORMATTED = $(wildcard src/*.[ch] src/*/*.[ch] test/unit/*.[ch] test/faults/*.c 
 
 ## unit: test the filter core without a server (also unit-asan, unit-ubsan)
 unit:
-	$(MAKE) -C test/unit run
+	$(MAKE) -C $(S)test/unit run
 
 unit-asan unit-ubsan: unit-%:
-	$(MAKE) -C test/unit run-$*
+	$(MAKE) -C $(S)test/unit run-$*
 
 ## format: format the C code with the pinned formatter (CLANG_FORMAT=clang-format-14)
 format:

@@ -6,19 +6,27 @@
 CREATE OPERATOR FAMILY pbf_trgm_ops USING pbfidx;
 COMMENT ON OPERATOR FAMILY pbf_trgm_ops USING pbfidx IS 'trigrams of text';
 
--- Strategies and support functions are those of gin_trgm_ops.
-CREATE OPERATOR CLASS pbf_trgm_ops FOR TYPE text USING pbfidx FAMILY pbf_trgm_ops AS
-	OPERATOR 1 % (text, text),
-	OPERATOR 3 pg_catalog.~~ (text, text),
-	OPERATOR 4 pg_catalog.~~* (text, text),
-	OPERATOR 5 pg_catalog.~ (text, text),
-	OPERATOR 6 pg_catalog.~* (text, text),
-	OPERATOR 7 %> (text, text),
-	OPERATOR 9 %>> (text, text),
-	OPERATOR 11 pg_catalog.= (text, text),
-	FUNCTION 2 gin_extract_value_trgm(text, internal),
-	FUNCTION 3 gin_extract_query_trgm(text, internal, smallint, internal, internal, internal, internal),
-	FUNCTION 6 gin_trgm_triconsistent(internal, smallint, text, int, internal, internal, internal),
-	FUNCTION 7 (text, text) pbfidx_gram_options(internal),
-	STORAGE int;
+-- Strategies and support functions are those of gin_trgm_ops. Names are looked for in the schemas of pg_trgm and pbf alone:
+-- anybody may have operators of the same name in the schema where this is installed.
+DO $$
+DECLARE
+	trgm text = (SELECT extnamespace::pg_catalog.regnamespace FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) 'pg_trgm');
+	pbf text = (SELECT extnamespace::pg_catalog.regnamespace FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) 'pbf');
+BEGIN
+	EXECUTE pg_catalog.format($create$
+		CREATE OPERATOR CLASS pbf_trgm_ops FOR TYPE pg_catalog.text USING pbfidx FAMILY pbf_trgm_ops AS
+			OPERATOR 1 %1$s.%% (pg_catalog.text, pg_catalog.text),
+			OPERATOR 3 pg_catalog.~~ (pg_catalog.text, pg_catalog.text),
+			OPERATOR 4 pg_catalog.~~* (pg_catalog.text, pg_catalog.text),
+			OPERATOR 5 pg_catalog.~ (pg_catalog.text, pg_catalog.text),
+			OPERATOR 6 pg_catalog.~* (pg_catalog.text, pg_catalog.text),
+			OPERATOR 7 %1$s.%%> (pg_catalog.text, pg_catalog.text),
+			OPERATOR 9 %1$s.%%>> (pg_catalog.text, pg_catalog.text),
+			OPERATOR 11 pg_catalog.= (pg_catalog.text, pg_catalog.text),
+			FUNCTION 2 %1$s.gin_extract_value_trgm(pg_catalog.text, internal),
+			FUNCTION 3 %1$s.gin_extract_query_trgm(pg_catalog.text, internal, pg_catalog.int2, internal, internal, internal, internal),
+			FUNCTION 6 %1$s.gin_trgm_triconsistent(internal, pg_catalog.int2, pg_catalog.text, pg_catalog.int4, internal, internal, internal),
+			FUNCTION 7 (pg_catalog.text, pg_catalog.text) %2$s.pbfidx_gram_options(internal),
+			STORAGE pg_catalog.int4$create$, trgm, pbf);
+END $$;
 COMMENT ON OPERATOR CLASS pbf_trgm_ops USING pbfidx IS 'trigrams of text: a key for each';

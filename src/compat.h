@@ -99,6 +99,19 @@ extern char *get_collation_actual_version(char collprovider, const char *collcol
 #define pbf_qualified_name(string) stringToQualifiedNameList(string)
 #endif
 
+/* What a handler fills in: from 19 on it is nobody's to free, before that the caller frees it. */
+#if PG_VERSION_NUM >= 190000
+static inline IndexAmRoutine *
+pbf_index_am_routine(void)
+{
+	static IndexAmRoutine routine = {.type = T_IndexAmRoutine};
+
+	return &routine;
+}
+#else
+#define pbf_index_am_routine() makeNode(IndexAmRoutine)
+#endif
+
 /* Updates of indexed columns can be HOT from 16 on, if an index holds nothing about single rows. */
 #if PG_VERSION_NUM >= 160000
 #define pbf_set_summarizing(am) ((am)->amsummarizing = true)

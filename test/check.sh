@@ -188,8 +188,15 @@ regress()
 }
 
 # The same with an extension that dies of undefined behaviour.
+# A server that needs a real installation has one, of the ordinary build.
+need_staging()
+{
+	[ "$(staging_kind)" != none ] || { echo "this server cannot use a staged installation"; exit 77; }
+}
+
 regress_ubsan()
 {
+	need_staging
 	build_staged "$W/ubsan" "$W/ubsan-stage" COPT="-fsanitize=undefined -fno-sanitize-recover=undefined"
 	regress ubsan "$W/ubsan" "$W/ubsan-stage"
 }
@@ -225,6 +232,7 @@ other_version()
 # A library with faults built in.
 faults()
 {
+	need_staging
 	build_faults "$W/faults" "$W/faults-stage"
 	tap_in "$W/faults" "$W/faults-stage" "test/faults/*.pl"
 }

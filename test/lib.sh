@@ -13,9 +13,10 @@
 
 umask 022
 export LC_ALL=C.UTF-8
-unset MAKEFLAGS MFLAGS MAKELEVEL COPT PROFILE DESTDIR CDPATH
-unset PGHOST PGHOSTADDR PGPORT PGUSER PGDATABASE PGPASSWORD PGPASSFILE PGSERVICE PGOPTIONS PGDATA PGAPPNAME \
-	PGCLIENTENCODING PGDATESTYLE PGTZ PGCLUSTER PGSSLMODE PGTARGETSESSIONATTRS
+unset MAKEFLAGS MFLAGS MAKELEVEL COPT PROFILE DESTDIR CDPATH PROVE_FLAGS
+for name in $(compgen -e PG); do
+	[ "$name" = PG_CONFIG ] || unset "$name"
+done
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 SERVER_USER=$(id -un)
@@ -25,7 +26,6 @@ fi
 W=            # the temporary directory
 STATUS=0      # what run() ran ended with
 CHILDREN=()   # process groups of what runs at the moment, oldest first
-INSTALLED_BY= # source directory to uninstall from, if there was no way around a real installation
 
 die()
 {
@@ -69,6 +69,7 @@ may_install()
 	[ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null
 }
 
+FORBIDDEN= # the file that says so, if it was not there before
 # Debian creates and starts a cluster when a server is installed; ours is a throwaway one, so ask it not to.
 forbid_main_cluster()
 {
@@ -77,6 +78,14 @@ forbid_main_cluster()
 	[ "$(id -u)" = 0 ] || return 0
 	mkdir -p "$(dirname "$conf")"
 	echo 'create_main_cluster = false' >"$conf"
+	FORBIDDEN=$conf
+}
+
+# Of the server that somebody installs later that must not be true.
+allow_main_cluster()
+{
+	[ -z "$FORBIDDEN" ] || rm -f "$FORBIDDEN"
+	FORBIDDEN=
 }
 
 APT_UPDATED=
@@ -98,7 +107,8 @@ need_packages()
 	echo "installing: $missing"
 	case $missing in *postgresql-*) forbid_main_cluster ;; esac
 	# shellcheck disable=SC2086 # a list of words
-	{ apt_update && apt install --no-install-recommends $missing; } || die "cannot install: $missing"
+	{ apt_update && apt install --no-install-recommends $missing; } || { allow_main_cluster; die "cannot install: $missing"; }
+	allow_main_cluster
 }
 
 # The same for packages that are only good to have: without them a test is skipped.
@@ -179,7 +189,8 @@ stop_servers()
 	while IFS= read -r file; do
 		pid=$(head -n 1 "$file" 2>/dev/null) || continue
 		[[ $pid =~ ^[0-9]+$ ]] || continue
-		case $(readlink "/proc/$pid/cwd" 2>/dev/null || echo "$W/") in "$W"/*) ;; *) continue ;; esac
+		# Without /proc the file has to do.
+		! [ -e /proc/self/cwd ] || [[ $(readlink "/proc/$pid/cwd" 2>/dev/null) == "$W"/* ]] || continue
 		kill -QUIT "$pid" 2>/dev/null || continue
 		for ((tries = 0; tries < 100; tries++)); do
 			kill -0 "$pid" 2>/dev/null || break
@@ -201,7 +212,7 @@ cleanup()
 	[ ${#CHILDREN[@]} = 0 ] || sleep 0.3
 	if [ -n "$W" ]; then
 		stop_servers
-		[ -z "$INSTALLED_BY" ] || make -s -C "$INSTALLED_BY" uninstall >/dev/null 2>&1
+		[ ! -e "$W/installed" ] || make -s -C "$(<"$W/installed")" uninstall >/dev/null 2>&1
 		if [ -n "${KEEP:-}" ]; then
 			echo "kept: $W" >&2
 		else
@@ -227,6 +238,7 @@ make_workdir()
 	trap 'exit 143' TERM
 	trap 'exit 129' HUP
 	W=$(mktemp -d "$base/pbf.XXXXXXXX")
+	W=$(cd "$W" && pwd -P)
 	chmod 755 "$W"
 	export TMPDIR=$W/tmp # for what others leave behind
 	mkdir "$W/log" "$W/tmp"
@@ -309,9 +321,9 @@ install_tree()
 	if [ ! -w "$SHAREDIR/extension" ] || [ ! -w "$PKGLIBDIR" ]; then
 		die "this server needs a real installation, but $SHAREDIR/extension and $PKGLIBDIR are not writable"
 	fi
-	[ ! -e "$SHAREDIR/extension/pbf.control" ] || [ -n "$INSTALLED_BY" ] ||
+	[ ! -e "$SHAREDIR/extension/pbf.control" ] ||
 		die "this server needs a real installation, and there is one already: uninstall that first"
-	INSTALLED_BY=$1
+	echo "$1" >"$W/installed"
 	make -s -C "$1" install with_llvm=no
 }
 

@@ -15,6 +15,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#if XXH_VERSION_NUMBER < 800
+#error "xxHash 0.8.0 or newer is needed: before, XXH3 had other results"
+#endif
+
 static inline uint64_t
 pbf_hash_bytes(const void *bytes, size_t n)
 {

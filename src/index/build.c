@@ -52,7 +52,7 @@ typedef struct BuildShared
 	uint32 groups;
 	PbfidxGroup group[PBFIDX_MAX_GROUPS];
 	pg_atomic_uint32 next_area;
-	pg_atomic_uint32 next_block; /* of the index */
+	pg_atomic_uint64 next_block; /* of the index */
 	pg_atomic_uint32 generation;
 	pg_atomic_uint64 live; /* rows */
 	pg_atomic_uint64 done; /* heap blocks */
@@ -197,15 +197,16 @@ add_to_upper(Build *b, Upper *u)
 static void
 write_and_publish(Build *b, PbfidxSlabId id, uint32 blocks, const uint8 *matrices, double column_keys)
 {
-	PbfidxExtent extent = {pg_atomic_fetch_add_u32(&b->shared->next_block, blocks), blocks,
-	                       pg_atomic_add_fetch_u32(&b->shared->generation, 1)};
+	uint64 start = pg_atomic_fetch_add_u64(&b->shared->next_block, blocks);
+	PbfidxExtent extent = {(uint32) start, blocks, pg_atomic_add_fetch_u32(&b->shared->generation, 1)};
 	PbfidxAllocation a = {extent, -1};
 	int used;
 	PbfidxEntry entry = {extent,
 	                     {0, 0, 0},
 	                     (float4) pbfidx_page_fill(matrices, (int) b->slab->group->parts, &used),
-	                     (uint32) column_keys};
+	                     (uint32) ceil(column_keys)};
 
+	pbfidx_check_end(b->index, start + blocks);
 	pbfidx_write_slab(b->index, id, a.extent, (int) b->slab->group->parts, matrices);
 	pbfidx_publish(b->index, id, &entry, &a, NULL);
 }
@@ -599,7 +600,7 @@ pbfidx_build(Relation heap, Relation index, IndexInfo *info)
 		pbfidx_reach_region(index, region);
 	pbfidx_read_meta(index, meta);
 	pg_atomic_init_u32(&shared.next_area, 0);
-	pg_atomic_init_u32(&shared.next_block, meta->hwm);
+	pg_atomic_init_u64(&shared.next_block, meta->hwm);
 	pg_atomic_init_u32(&shared.generation, meta->generation);
 	pg_atomic_init_u64(&shared.live, 0);
 	pg_atomic_init_u64(&shared.done, 0);

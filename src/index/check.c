@@ -159,9 +159,10 @@ find_wrong_page(Relation index, PbfidxSlabId id, PbfidxExtent extent)
 
 	for (uint32 block = 0; extent.start != 0 && block < extent.blocks; block++)
 	{
-		Buffer buffer = pbfidx_lock_slab_page(index, id, extent, block, BUFFER_LOCK_SHARE, NULL);
+		Buffer buffer;
 
 		CHECK_FOR_INTERRUPTS();
+		buffer = pbfidx_lock_slab_page(index, id, extent, block, BUFFER_LOCK_SHARE, NULL);
 		if (!BufferIsValid(buffer))
 			return psprintf("Block %u is not page %u of slab %u of level %d, generation %u",
 			                extent.start + block, block, id.slab, id.level, extent.generation);

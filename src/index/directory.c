@@ -267,6 +267,21 @@ pbfidx_set_locale_version(Relation index, uint32 version)
 		((PbfidxCache *) index->rd_amcache)->locale_version = version;
 }
 
+uint32
+pbfidx_get_locale_version(Relation index)
+{
+	uint32 version = pbfidx_cache(index)->locale_version;
+	Buffer buffer;
+
+	if (version == 0 || version == PBFIDX_MIXED_LOCALES)
+		return version;
+	buffer = lock_meta(index, BUFFER_LOCK_SHARE);
+	version = pbfidx_meta(BufferGetPage(buffer))->locale_version;
+	UnlockReleaseBuffer(buffer);
+	((PbfidxCache *) index->rd_amcache)->locale_version = version;
+	return version;
+}
+
 static PbfidxCache *
 fill_cache(Relation index)
 {
@@ -591,6 +606,14 @@ pbfidx_make_room(Relation index, uint32 blocks)
 		extend_to(index, MAIN_FORKNUM, (BlockNumber) end);
 }
 
+void
+pbfidx_check_end(Relation index, uint64 end)
+{
+	if (end > MaxBlockNumber)
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+		        errmsg("index \"%s\" cannot grow any further", RelationGetRelationName(index)));
+}
+
 PbfidxAllocation
 pbfidx_allocate(Relation index, uint32 blocks)
 {
@@ -604,9 +627,7 @@ pbfidx_allocate(Relation index, uint32 blocks)
 	if (meta->hwm > length || (a.free_slot >= 0 && !is_within(&a.extent, meta->hwm)))
 		pbfidx_corrupted(index, "The metapage names free pages that the index does not have");
 	UnlockReleaseBuffer(buffer);
-	if ((uint64) a.extent.start + blocks > MaxBlockNumber)
-		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-		        errmsg("index \"%s\" cannot grow any further", RelationGetRelationName(index)));
+	pbfidx_check_end(index, (uint64) a.extent.start + blocks);
 	return a;
 }
 

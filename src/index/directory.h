@@ -146,6 +146,8 @@ typedef struct PbfidxAllocation
 } PbfidxAllocation;
 
 extern PbfidxAllocation pbfidx_allocate(Relation index, uint32 blocks);
+/* An error if the index would end there. */
+extern void pbfidx_check_end(Relation index, uint64 end);
 /* Before the growth lock is taken to allocate many: makes the file long enough, which takes the most time. */
 extern void pbfidx_make_room(Relation index, uint32 blocks);
 
@@ -178,6 +180,8 @@ extern bool pbfidx_is_slab_page(Page page, PbfidxSlabId id, PbfidxExtent extent,
 extern void pbfidx_init_metapage(Relation index, ForkNumber fork, const PbfidxMeta *frozen);
 /* A copy of the whole metapage, checked. */
 extern void pbfidx_read_meta(Relation index, PbfidxMeta *copy);
+/* As the metapage has it now: that keys of another version were added may have been replayed on a standby. */
+extern uint32 pbfidx_get_locale_version(Relation index);
 extern void pbfidx_set_locale_version(Relation index, uint32 version);
 
 #endif

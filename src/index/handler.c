@@ -86,7 +86,7 @@ build_phase_name(int64 phase)
 Datum
 pbfidx_handler(PG_FUNCTION_ARGS)
 {
-	IndexAmRoutine *am = makeNode(IndexAmRoutine);
+	IndexAmRoutine *am = pbf_index_am_routine();
 
 	(void) fcinfo;
 	am->amstrategies = 0;

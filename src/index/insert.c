@@ -14,6 +14,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/generic_xlog.h"
 #include "access/xloginsert.h"
 #include "miscadmin.h"
@@ -375,7 +377,7 @@ make_slab(Relation index, PbfidxSlabId id, uint32 blocks, double column_keys)
 {
 	int parts = (int) pbfidx_group_of(pbfidx_cache(index), id)->parts;
 	PbfidxAllocation a = pbfidx_allocate(index, blocks);
-	PbfidxEntry entry = {a.extent, {0, 0, 0}, 0, (uint32) Min(column_keys, PG_UINT32_MAX)};
+	PbfidxEntry entry = {a.extent, {0, 0, 0}, 0, (uint32) Min(ceil(column_keys), PG_UINT32_MAX)};
 
 	pbfidx_write_slab(index, id, a.extent, parts, NULL);
 	pbfidx_publish(index, id, &entry, &a, NULL);

@@ -388,9 +388,15 @@ pbfidx_check(PG_FUNCTION_ARGS)
 {
 	bool heapallindexed = PG_GETARG_BOOL(1);
 	Opened o = open_for_reading(PG_GETARG_OID(0));
+	const char *why;
 
 	pbfidx_check_structure(o.index);
-	if (heapallindexed)
+	if (heapallindexed && !pbfidx_are_hashes_trusted(o.index, &why))
+		ereport(WARNING,
+		        errmsg("rows are not looked for in index \"%s\", which was built %s",
+		               RelationGetRelationName(o.index), why),
+		        errdetail("Until it is rebuilt, it returns the whole table."), errhint("REINDEX it."));
+	else if (heapallindexed)
 	{
 		OwnersRights saved;
 

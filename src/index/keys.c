@@ -271,7 +271,7 @@ bool
 pbfidx_are_hashes_trusted(Relation index, const char **why)
 {
 	const PbfidxCache *cache = pbfidx_cache(index);
-	uint32 major = cache->server_major, locale = cache->locale_version;
+	uint32 major = cache->server_major, locale = pbfidx_get_locale_version(index);
 	bool other_major = (cache->flags & PBFIDX_SERVER_HASH) && major != PG_VERSION_NUM / 10000;
 
 	if (!other_major && (locale == 0 || locale == pbfidx_locale_version()))
@@ -279,6 +279,26 @@ pbfidx_are_hashes_trusted(Relation index, const char **why)
 	if (why != NULL)
 		*why = other_major ? psprintf("by PostgreSQL %u and uses hash functions of the server", major)
 		                   : "with another version of the database's locale";
+	return false;
+}
+
+bool
+pbfidx_trust_or_warn(Relation index)
+{
+	static List *warned = NIL; /* of which indexes this session was told */
+	MemoryContext old;
+	const char *why;
+
+	if (pbfidx_are_hashes_trusted(index, NULL))
+		return true;
+	if (list_member_oid(warned, RelationGetRelid(index)))
+		return false;
+	(void) pbfidx_are_hashes_trusted(index, &why);
+	ereport(WARNING, errmsg("index \"%s\" was built %s", RelationGetRelationName(index), why),
+	        errdetail("Until it is rebuilt, it returns the whole table."), errhint("REINDEX it."));
+	old = MemoryContextSwitchTo(TopMemoryContext);
+	warned = lappend_oid(warned, RelationGetRelid(index));
+	MemoryContextSwitchTo(old);
 	return false;
 }
 

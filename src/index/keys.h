@@ -82,6 +82,8 @@ extern void pbfidx_require_same_kind(Relation index, const PbfidxHasher *hasher)
 /* Whether the functions that made the keys of the index are those of this server, as far as that is known. If
  * not, `why`, where that is not NULL, says how it was built. */
 extern bool pbfidx_are_hashes_trusted(Relation index, const char **why);
+/* The same; a session is told once of each index that is not trusted. */
+extern bool pbfidx_trust_or_warn(Relation index);
 /* Before keys are added to an index: if they are made under another version of the locale than those that are
  * there, it is not to be trusted under either. */
 extern void pbfidx_note_locale(Relation index);

@@ -20,6 +20,7 @@
 #include "access/xloginsert.h"
 #include "catalog/index.h"
 #include "miscadmin.h"
+#include "postmaster/autovacuum.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -110,11 +111,10 @@ sample_range_keys(PbfidxRebuild *r, uint32 leaf)
 	return pbfidx_mean(&m);
 }
 
-/* Pages for a leaf slab. */
+/* Pages for a leaf slab of so many keys a range. */
 static uint32
-leaf_size(PbfidxRebuild *r, uint32 leaf)
+leaf_size_for(PbfidxRebuild *r, uint32 leaf, double range_keys)
 {
-	double range_keys = sample_range_keys(r, leaf);
 	PbfidxEntry upper, present;
 
 	pbfidx_read_entries(r->index, leaf, &upper, &present);
@@ -256,22 +256,36 @@ or_into_next(PbfidxRebuild *r, PbfidxSlabId id, PbfidxExtent next, const uint8 *
 	}
 }
 
-/* Step 3 for a leaf; NULL: give up. The matrices are those of `keys`. */
-static const uint8 *
-fill_leaf(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, PbfidxEntry *entry)
+/* What step 3 found. */
+typedef struct Found
 {
+	uint8 *matrices;    /* NULL: give up */
+	uint32 blocks;      /* that so many keys take; 0: not known */
+	double column_keys; /* distinct keys a column; 0: not known */
+} Found;
+
+/* Step 3 for a leaf. */
+static Found
+fill_leaf(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, const PbfidxEntry *entry)
+{
+	Size bytes = (Size) entry->next.blocks * PBFIDX_MATRIX_BYTES;
+	Found found = {NULL, 0, 0};
+
 	if (!collect(r, keys, id.slab, entry->next.blocks))
-		return NULL;
-	entry->column_keys = (uint32) pbfidx_mean_range_keys(keys);
-	return pbfidx_slab_matrices(keys);
+		return found;
+	found.column_keys = pbfidx_mean_range_keys(keys);
+	found.blocks = found.column_keys > 0 ? leaf_size_for(r, id.slab, found.column_keys) : 0;
+	found.matrices = pbfidx_new_matrices(entry->next.blocks);
+	memcpy(found.matrices, pbfidx_slab_matrices(keys), bytes);
+	return found;
 }
 
-/* Step 3 for an upper; NULL: give up. */
-static const uint8 *
-fill_upper(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, PbfidxEntry *entry)
+/* Step 3 for an upper. */
+static Found
+fill_upper(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, const PbfidxEntry *entry)
 {
 	uint32 slabs = count_slabs(r, id), width = area_under(r, id).regions;
-	PbfidxMean m = pbfidx_no_mean(keys->group);
+	PbfidxMean m = pbfidx_no_mean(keys->group), range_keys = pbfidx_no_mean(keys->group);
 	uint8 *matrices = pbfidx_new_matrices(entry->next.blocks);
 	PbfidxColumnKeys column;
 	bool possible = true;
@@ -287,32 +301,40 @@ fill_upper(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, PbfidxEntry 
 		pbfidx_set_column_keys(matrices, entry->next.blocks, (int) keys->group->parts, PBFIDX_UPPER,
 		                       (int) (slab / width), keys->slab->keys, keys->slab->n);
 		pbfidx_add_slab_keys(&column, keys);
+		pbfidx_add_to_mean(&range_keys, pbfidx_mean_range_keys(keys));
 		if (slab % width == width - 1 || slab == slabs - 1)
 			pbfidx_add_to_mean(&m, pbfidx_take_column_keys(&column));
 	}
 	pbfidx_end_blocks(r->scan);
-	if (possible && m.n > 0)
-		entry->column_keys = (uint32) pbfidx_mean(&m);
-	return possible ? matrices : NULL;
+	if (!possible)
+		return (Found){NULL, 0, 0};
+	if (m.n == 0)
+		return (Found){matrices, 0, 0};
+	return (Found){matrices, upper_size_for(r, id, pbfidx_mean(&range_keys), pbfidx_mean(&m)),
+	               pbfidx_mean(&m)};
 }
 
 /* Step 4; or, given up, `next` is dropped in one record. Where there is no place to note what is freed,
- * `next` stays. */
+ * `next` stays: false. */
 static bool
 finish(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry *entry, bool done)
 {
 	PbfidxExtent freed = done ? entry->now : entry->next;
+	PbfidxEntry after = *entry;
 	bool possible;
 
 	if (done)
-		entry->now = entry->next;
-	entry->next = (PbfidxExtent){0, 0, 0};
+		after.now = after.next;
+	after.next = (PbfidxExtent){0, 0, 0};
 	pbfidx_lock_growth(r->index);
 	possible = freed.start == 0 || pbfidx_can_free(r->index, freed);
 	if (possible)
-		pbfidx_publish(r->index, id, entry, NULL, freed.start != 0 ? &freed : NULL);
+	{
+		pbfidx_publish(r->index, id, &after, NULL, freed.start != 0 ? &freed : NULL);
+		*entry = after;
+	}
 	pbfidx_unlock_growth(r->index);
-	return done && possible;
+	return possible;
 }
 
 /* Reads the slab's entry; false if there is nothing to rebuild. */
@@ -336,12 +358,46 @@ begin_next(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, PbfidxEntry 
 	if (entry->next.start != 0)
 		return true;
 	r->scan->sampling = true;
-	blocks = id.level == PBFIDX_LEAF ? leaf_size(r, id.slab) : upper_size(r, keys, id);
+	blocks = id.level == PBFIDX_LEAF ? leaf_size_for(r, id.slab, sample_range_keys(r, id.slab))
+	                                 : upper_size(r, keys, id);
 	r->scan->sampling = false;
 	if (blocks == 0)
 		return false;
 	publish_next(r, id, entry, blocks);
 	return true;
+}
+
+/* Step 3 but for writing. */
+static Found
+fill_next(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, const PbfidxEntry *entry)
+{
+	pbfidx_note_locale(r->index);
+	r->scan->self_inserting = ReadNextTransactionId();
+	return id.level == PBFIDX_LEAF ? fill_leaf(r, keys, id, entry) : fill_upper(r, keys, id, entry);
+}
+
+/* A sample may say nothing about the rows between: if `next` is far too large or small for what was found, it
+ * is made anew for that. */
+static Found
+fill_next_well(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, PbfidxEntry *entry)
+{
+	Found found = fill_next(r, keys, id, entry);
+
+	if (found.matrices == NULL || found.blocks == 0 || !pbfidx_is_far_from(entry->next.blocks, found.blocks))
+		return found;
+	if (!finish(r, id, entry, false))
+		return found;
+	pfree(found.matrices);
+	publish_next(r, id, entry, found.blocks);
+	return fill_next(r, keys, id, entry);
+}
+
+/* For collecting, in kB. */
+static int
+memory_limit(void)
+{
+	return MyBackendType == B_AUTOVAC_WORKER && autovacuum_work_mem != -1 ? autovacuum_work_mem
+	                                                                      : maintenance_work_mem;
 }
 
 /* Steps 1 to 4, in a memory context of their own. */
@@ -350,22 +406,22 @@ rebuild(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry entry)
 {
 	bool leaf = id.level == PBFIDX_LEAF;
 	PbfidxSlabKeys *keys = pbfidx_new_slab_keys(group_of(r, id), leaf ? PBFIDX_WANT_LEAF : PBFIDX_WANT_SLAB,
-	                                            (Size) maintenance_work_mem * 1024);
-	const uint8 *matrices;
+	                                            (Size) memory_limit() * 1024);
+	Found found;
 	int used;
 
 	r->scan->group = (int) (pbfidx_region_of(id) % r->groups);
 	if (!begin_next(r, keys, id, &entry))
 		return false;
-	pbfidx_note_locale(r->index);
-	r->scan->self_inserting = ReadNextTransactionId();
-	matrices = leaf ? fill_leaf(r, keys, id, &entry) : fill_upper(r, keys, id, &entry);
-	if (matrices != NULL)
+	found = fill_next_well(r, keys, id, &entry);
+	if (found.matrices != NULL)
 	{
-		or_into_next(r, id, entry.next, matrices);
-		entry.built_fill = (float4) pbfidx_page_fill(matrices, (int) keys->group->parts, &used);
+		or_into_next(r, id, entry.next, found.matrices);
+		entry.built_fill = (float4) pbfidx_page_fill(found.matrices, (int) keys->group->parts, &used);
+		if (found.column_keys > 0)
+			entry.column_keys = (uint32) ceil(found.column_keys);
 	}
-	return finish(r, id, &entry, matrices != NULL);
+	return finish(r, id, &entry, found.matrices != NULL) && found.matrices != NULL;
 }
 
 bool

@@ -51,8 +51,7 @@ typedef struct PbfidxScan
 {
 	PbfidxConditions conditions;
 	PbfidxRows rows;
-	bool all_ranges; /* nothing to look for, or an index whose hashes cannot be trusted, */
-	bool warned;     /* of which the user was told */
+	bool all_ranges; /* nothing to look for, or an index whose hashes cannot be trusted */
 
 	/* while a window of areas is looked at */
 	Area areas[WINDOW];
@@ -106,20 +105,6 @@ pbfidx_endscan(IndexScanDesc scan)
 	pfree(so);
 }
 
-static bool
-hashes_trusted(PbfidxScan *so, Relation index)
-{
-	const char *why = NULL;
-
-	if (pbfidx_are_hashes_trusted(index, so->warned ? NULL : &why))
-		return true;
-	if (!so->warned)
-		ereport(WARNING, errmsg("index \"%s\" was built %s", RelationGetRelationName(index), why),
-		        errdetail("Until it is rebuilt, it returns the whole table."), errhint("REINDEX it."));
-	so->warned = true;
-	return false;
-}
-
 static void
 prepare(PbfidxScan *so, IndexScanDesc scan)
 {
@@ -127,7 +112,7 @@ prepare(PbfidxScan *so, IndexScanDesc scan)
 	int nkeys, widest = 1;
 
 	pbfidx_make_conditions(set, scan->indexRelation, scan->keyData, scan->numberOfKeys);
-	so->all_ranges = set->n == 0 || !hashes_trusted(so, scan->indexRelation);
+	so->all_ranges = set->n == 0 || !pbfidx_trust_or_warn(scan->indexRelation);
 	nkeys = Max(set->nkeys, 1);
 	for (int c = 0; c < set->n; c++)
 		widest = Max(widest, set->list[c].n);

@@ -62,6 +62,16 @@ extern uint32 pbfidx_leaf_blocks(const PbfidxGroup *g, double range_keys, double
 extern uint32 pbfidx_upper_blocks(const PbfidxGroup *g, double range_keys, double column_keys, uint32 width,
                                   double leaf_fpr);
 
+/* Whether a slab has so many pages too many or too few that making it anew is worth it: sizes are whole
+ * pages, and keys are counted anew. */
+static inline bool
+pbfidx_is_far_from(uint32 blocks, uint32 needed)
+{
+	uint64 less = Min(blocks, needed), more = Max(blocks, needed);
+
+	return 2 * more > 3 * less;
+}
+
 /* Pages of all slabs of a group over that many ranges, and the rate of a range they would have. slab_keys:
  * distinct keys in a leaf slab. */
 extern double pbfidx_planned_pages(const PbfidxGroup *g, double ranges, double range_keys, double slab_keys,

@@ -56,11 +56,8 @@ needs_upper(const PbfidxRebuild *r, PbfidxSlabId id, PbfidxArea area, const Pbfi
 	return upper->next.start != 0 || (upper->now.start == 0 && has_leaves(r, id, area));
 }
 
-/*
- * A leaf slab from the time when there was no upper is much larger than it has to be now, if it is sized by a
- * rate. Sizes are whole pages and keys are counted anew in a rebuild, so half as much again must be no reason
- * to do it once more.
- */
+/* A leaf slab from the time when there was no upper is much larger than it has to be now, if it is sized by a
+ * rate. */
 static bool
 is_oversized(const PbfidxGroup *g, const PbfidxEntry *upper, const PbfidxEntry *leaf)
 {
@@ -69,7 +66,7 @@ is_oversized(const PbfidxGroup *g, const PbfidxEntry *upper, const PbfidxEntry *
 	if (g->bits_per_key > 0 || upper->now.start == 0 || leaf->now.start == 0 || leaf->column_keys == 0)
 		return false;
 	needed = pbfidx_leaf_blocks(g, leaf->column_keys, upper->column_keys, upper->now.blocks);
-	return 2 * (uint64) leaf->now.blocks > 3 * (uint64) needed;
+	return leaf->now.blocks > needed && pbfidx_is_far_from(leaf->now.blocks, needed);
 }
 
 static bool
@@ -280,12 +277,12 @@ pbfidx_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulk
 }
 
 /* What the owner's code may do is restricted in parallel mode. A VACUUM against wraparound, which nobody can
- * have cancelled, must not take longer for us. */
+ * have cancelled, must not take longer for us. An index that has to be built anew is not worth the work. */
 static bool
 may_maintain(Relation index)
 {
 	if (!index->rd_index->indisvalid || RecoveryInProgress() ||
-	    (MyProc->statusFlags & PROC_VACUUM_FOR_WRAPAROUND))
+	    (MyProc->statusFlags & PROC_VACUUM_FOR_WRAPAROUND) || !pbfidx_are_hashes_trusted(index, NULL))
 		return false;
 	return !IsInParallelMode() || !runs_owners_code(index);
 }

@@ -11,6 +11,7 @@ version=$(sed -n "s/^default_version *= *'\([^']*\)'.*/\1/p" pbf.control)
 extensions=$(psql -XAtc "SELECT coalesce(nullif(current_setting('extension_destdir', true), '') || '$("$PG_CONFIG" --sharedir)',
 	nullif(split_part(current_setting('extension_control_path', true), ':', 1), '\$system'), '$("$PG_CONFIG" --sharedir)') || '/extension'")
 [ -f "$extensions/pbf.control" ] || { echo "no pbf.control in $extensions"; exit 1; }
+[ -w "$extensions" ] || { echo "$extensions is not writable"; exit 77; }
 trap 'rm -f "$extensions"/pbf--*made.up*.sql' EXIT
 
 # Everything that belongs to the extension, without OIDs.

@@ -32,7 +32,8 @@ my $characters = q{
 };
 
 my %hash;
-for my $encoding (qw(UTF8 SQL_ASCII LATIN1 LATIN2 WIN1252 WIN1253 KOI8R EUC_JP EUC_CN EUC_KR EUC_TW MULE_INTERNAL))
+for my $encoding (qw(UTF8 SQL_ASCII LATIN1 LATIN2 WIN1252 WIN1253 KOI8R EUC_JP EUC_CN EUC_KR EUC_TW),
+	$node->pg_version =~ /^1[5-8]/ ? 'MULE_INTERNAL' : ()) # gone in 19
 {
 	my $db = lc($encoding);
 	$node->safe_psql('postgres', "CREATE DATABASE $db ENCODING '$encoding' TEMPLATE template0 LOCALE 'C'");

@@ -407,6 +407,35 @@ cmp_ok($rate, '<', 2e-4, "the rate, without an upper: $rate");
 checked('churn_k', 'after 20 rounds');
 succeeds('DROP TABLE churn, filled', 'away with them');
 
+# --- rows that a sample of a slab's pages says nothing about ----------------------------------------------------------
+
+# Every tenth page of a slab is sampled. Rows between these, and more rows there than elsewhere: slabs get the size that
+# their rows need, and the next VACUUMs have nothing to do.
+succeeds(<<'SQL', 'a table whose rows are known to be 40 a page');
+	CREATE TABLE sampled (id uuid, u uuid, v uuid, page int, pad text) WITH (autovacuum_enabled = off);
+	INSERT INTO sampled SELECT md5(i::text)::uuid, md5(i || 'u')::uuid, md5(i || 'v')::uuid, i / 40 % 120, repeat('x', 120)
+		FROM generate_series(0, 9000 * 40 - 1) i;
+	CREATE INDEX sampled_between ON sampled USING pbfidx (id, u, v) WITH (pages_per_range = 1) WHERE page BETWEEN 1 AND 8;
+	CREATE INDEX sampled_odd ON sampled USING pbfidx (id, u, v) WITH (pages_per_range = 1)
+		WHERE page = 0 OR (page % 10 BETWEEN 4 AND 6 AND hashtext(id::text) % 8 = 0);
+	VACUUM ANALYZE sampled;
+SQL
+is($node->safe_psql('postgres', 'SELECT count(*) FROM sampled WHERE (ctid::text::point)[0]::int % 120 <> page'), '0', 'they are where they should be');
+for my $index (qw(sampled_between sampled_odd))
+{
+	my $sizes = "SELECT sum(blocks) FILTER (WHERE level = 0), sum(blocks) FILTER (WHERE level = 1) FROM pbfidx_slabs('$index')";
+	my ($leaves, $upper) = split /\|/, $node->safe_psql('postgres', $sizes);
+	$node->safe_psql('postgres', "SELECT pbfidx_resummarize('$index')");
+	my ($leaves_after, $upper_after) = split /\|/, $node->safe_psql('postgres', $sizes);
+	cmp_ok(abs($leaves_after - $leaves), '<=', 0.2 * $leaves, "$index: leaf slabs $leaves pages, made anew $leaves_after");
+	cmp_ok(abs($upper_after - $upper), '<=', 0.2 * $upper, "$index: upper $upper pages, made anew $upper_after");
+	my $slabs = slabs($index);
+	$node->safe_psql('postgres', 'VACUUM (INDEX_CLEANUP ON) sampled');
+	is(slabs($index), $slabs, "$index: VACUUM finds nothing to do");
+	checked($index, 'made anew');
+}
+succeeds('DROP TABLE sampled', 'away with it');
+
 # --- autovacuum ----------------------------------------------------------------------------------------------------
 
 $node->append_conf('postgresql.conf', <<'CONF');

@@ -8,6 +8,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+plan skip_all => 'no prlimit' if !-d "/proc/$$" || system('prlimit > /dev/null 2>&1') != 0;
+
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', "autovacuum = off\njit = off\nmax_parallel_maintenance_workers = 0\nrestart_after_crash = off\n");
@@ -44,8 +46,6 @@ sub limit_files
 	system_or_bail('prlimit', '--pid', $postmaster, "--fsize=$bytes:unlimited");
 	return;
 }
-
-plan skip_all => 'no prlimit' if system('prlimit > /dev/null 2>&1') != 0;
 
 # Grows until the table, or its index, has no room any more.
 limit_files(16 * 1024 * 1024);    # a WAL segment has to fit
