@@ -336,5 +336,47 @@ ALTER TABLE refused ADD EXCLUDE USING pbfidx (t WITH =);
 CREATE INDEX refused_t ON refused USING pbfidx (t);
 CLUSTER refused USING refused_t;
 
+-- ---- operators and ranges that compare otherwise than the values are hashed ----
+
+CREATE TABLE dated AS SELECT date '2000-01-01' + i AS d FROM generate_series(1, 100) i;
+CREATE INDEX ON dated USING pbfidx (d);
+ALTER OPERATOR FAMILY date_ops USING pbfidx ADD OPERATOR 1 = (date, timestamp);
+SET enable_seqscan = off;
+SELECT count(*) FROM dated WHERE d = timestamp '2000-01-06';
+ALTER OPERATOR FAMILY date_ops USING pbfidx DROP OPERATOR 1 (date, timestamp);
+SELECT count(*) FROM dated WHERE d = timestamp '2000-01-06' AND d = date '2000-01-06';
+RESET enable_seqscan;
+DROP TABLE dated;
+
+CREATE FUNCTION lower_cmp(text, text) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT bttextcmp(lower($1), lower($2))';
+CREATE FUNCTION lower_lt(text, text) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT lower($1) < lower($2)';
+CREATE FUNCTION lower_le(text, text) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT lower($1) <= lower($2)';
+CREATE FUNCTION lower_eq(text, text) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT lower($1) = lower($2)';
+CREATE FUNCTION lower_ge(text, text) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT lower($1) >= lower($2)';
+CREATE FUNCTION lower_gt(text, text) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT lower($1) > lower($2)';
+CREATE OPERATOR <# (LEFTARG = text, RIGHTARG = text, FUNCTION = lower_lt);
+CREATE OPERATOR <=# (LEFTARG = text, RIGHTARG = text, FUNCTION = lower_le);
+CREATE OPERATOR =# (LEFTARG = text, RIGHTARG = text, FUNCTION = lower_eq);
+CREATE OPERATOR >=# (LEFTARG = text, RIGHTARG = text, FUNCTION = lower_ge);
+CREATE OPERATOR ># (LEFTARG = text, RIGHTARG = text, FUNCTION = lower_gt);
+CREATE OPERATOR CLASS lower_ops FOR TYPE text USING btree AS OPERATOR 1 <#, OPERATOR 2 <=#, OPERATOR 3 =#, OPERATOR 4 >=#, OPERATOR 5 >#, FUNCTION 1 lower_cmp(text, text);
+CREATE TYPE lower_range AS RANGE (subtype = text, subtype_opclass = lower_ops, collation = "C");
+CREATE TYPE pattern_range AS RANGE (subtype = text, subtype_opclass = text_pattern_ops, collation = "C");
+SELECT lower_range('a', 'c') = lower_range('A', 'C') AS equal;
+SELECT pbf_hash(lower_range('a', 'c'));
+SELECT pbf_hash(ARRAY[lower_range('a', 'c')]);
+SELECT pbf_hash(lower_multirange(lower_range('a', 'c')));
+CREATE TABLE ranged (r lower_range, p pattern_range);
+CREATE INDEX ON ranged USING pbfidx (r);
+CREATE INDEX ON ranged USING pbfidx (p);
+SELECT pbf_hash(pattern_range('a', 'c')) IS NOT NULL AS hashed;
+-- An operator that is no equality needs a hash function.
+CREATE OPERATOR CLASS like_ops FOR TYPE text USING pbfidx AS OPERATOR 1 ~~*;
+SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'like_ops';
+DROP TABLE ranged;
+DROP OPERATOR FAMILY like_ops USING pbfidx;
+DROP TYPE lower_range, pattern_range;
+DROP OPERATOR FAMILY lower_ops USING btree;
+
 SET client_min_messages = warning;
 DROP SCHEMA index_types CASCADE;

@@ -163,9 +163,12 @@ overlapping(uint64_t i, uint64_t from, uint64_t to, uint64_t *first, uint64_t *l
 }
 
 static void
-resize_blocks(const PbfGeometry *from, const uint64_t *src, const PbfGeometry *to, uint64_t *dst)
+resize_blocks(const PbfGeometry *from, const uint64_t *src, const PbfGeometry *to, uint64_t *dst,
+              PbfSlice slice)
 {
-	for (uint64_t block = 0; block < to->blocks; block++)
+	uint64_t end = pbf_slice_begin(to->blocks, slice.number + 1, slice.of);
+
+	for (uint64_t block = pbf_slice_begin(to->blocks, slice.number, slice.of); block < end; block++)
 	{
 		uint64_t first, last;
 
@@ -197,13 +200,61 @@ set_run(uint64_t *words, uint64_t first, uint64_t last)
 	words[end] |= upto;
 }
 
+/* The OR of each two neighbours among the low bits of a word. */
+static inline uint64_t
+halved(uint64_t word)
+{
+	word = (word | word >> 1) & 0x5555555555555555;
+	word = (word | word >> 1) & 0x3333333333333333;
+	word = (word | word >> 2) & 0x0F0F0F0F0F0F0F0F;
+	word = (word | word >> 4) & 0x00FF00FF00FF00FF;
+	word = (word | word >> 8) & 0x0000FFFF0000FFFF;
+	return (word | word >> 16) & 0x00000000FFFFFFFF;
+}
+
+#define MOST_HALVINGS 6 /* of a word: one bit is left */
+
+/* How often the one number has to be halved to be the other; 0: that is not the way, or too often. */
+static int
+halvings(uint64_t from_bits, uint64_t to_bits)
+{
+	for (int n = 1; n <= MOST_HALVINGS; n++)
+	{
+		if (from_bits == to_bits << n)
+			return n;
+	}
+	return 0;
+}
+
+/* Words word..end - 1 of a part, halved n times. */
+static void
+fold_words(const uint64_t *src, uint64_t word, uint64_t end, int n, uint64_t *dst)
+{
+	for (; word < end; word++)
+	{
+		uint64_t bits = src[word], place = word % (1 << n) * (PBF_WORD_BITS >> n);
+
+		for (int i = 0; i < n; i++)
+			bits = halved(bits);
+		dst[word >> n] |= bits << place;
+	}
+}
+
 /* One part of a plain filter, driven by the set bits of the source: each sets a run of dst. */
 static void
-resize_part(uint64_t from_bits, const uint64_t *src, uint64_t to_bits, uint64_t *dst)
+resize_part(uint64_t from_bits, const uint64_t *src, uint64_t to_bits, uint64_t *dst, PbfSlice slice)
 {
 	uint64_t words = (from_bits + PBF_WORD_BITS - 1) / PBF_WORD_BITS;
+	uint64_t word = pbf_slice_begin(words, slice.number, slice.of);
+	uint64_t end = pbf_slice_begin(words, slice.number + 1, slice.of);
+	int n = halvings(from_bits, to_bits);
 
-	for (uint64_t word = 0; word < words; word++)
+	if (n > 0)
+	{
+		fold_words(src, word, end, n, dst);
+		return;
+	}
+	for (; word < end; word++)
 	{
 		for (uint64_t left = src[word]; left != 0; left &= left - 1)
 		{
@@ -217,20 +268,16 @@ resize_part(uint64_t from_bits, const uint64_t *src, uint64_t to_bits, uint64_t 
 }
 
 void
-pbf_filter_resize(const PbfGeometry *from, const uint64_t *src, const PbfGeometry *to, uint64_t *dst)
+pbf_filter_resize(const PbfGeometry *from, const uint64_t *src, const PbfGeometry *to, uint64_t *dst,
+                  PbfSlice slice)
 {
 	uint64_t from_words = pbf_part_words(from), to_words = pbf_part_words(to);
 
-	if (pbf_geometry_equal(from, to))
-	{
-		memcpy(dst, src, pbf_words(to) * sizeof(uint64_t));
-		return;
-	}
 	if (from->layout == PBF_BLOCKED)
 	{
-		resize_blocks(from, src, to, dst);
+		resize_blocks(from, src, to, dst, slice);
 		return;
 	}
 	for (uint32_t part = 0; part < to->parts; part++)
-		resize_part(from->part_bits, src + part * from_words, to->part_bits, dst + part * to_words);
+		resize_part(from->part_bits, src + part * from_words, to->part_bits, dst + part * to_words, slice);
 }

@@ -45,13 +45,28 @@ extern double pbf_cardinality_of(const PbfGeometry *g, uint64_t set_bits);
 /* First `parts` parts. dst has the geometry of g with those parts; dst may be the same memory as src. */
 extern void pbf_filter_reduce(const PbfGeometry *g, const uint64_t *src, uint32_t parts, uint64_t *dst);
 
+/* Of a long work, part `number` of so many equal ones. */
+typedef struct PbfSlice
+{
+	uint64_t number;
+	uint64_t of;
+} PbfSlice;
+
+/* Where part `number` of things begins. */
+static inline uint64_t
+pbf_slice_begin(uint64_t things, uint64_t number, uint64_t of)
+{
+	return things / of * number + things % of * number / of;
+}
+
 /*
  * src's keys in another size of the same layout and parts: `to` differs from `from` only in blocks (blocked)
  * or part_bits (plain). Each block (bit) of dst is the OR of all of src whose hash interval overlaps it.
  * Smaller by a whole factor: exact, the same bits as if the keys had been added to dst. dst must be zeroed.
+ * Done when all slices were.
  */
 extern void pbf_filter_resize(const PbfGeometry *from, const uint64_t *src, const PbfGeometry *to,
-                              uint64_t *dst);
+                              uint64_t *dst, PbfSlice slice);
 
 #pragma GCC visibility pop
 

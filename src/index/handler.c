@@ -7,6 +7,7 @@
 #include "access/genam.h"
 #include "commands/vacuum.h"
 #include "fmgr.h"
+#include "storage/predicate.h"
 #include "utils/memutils.h"
 
 #include "compat.h"
@@ -74,6 +75,8 @@ insert_row(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relatio
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->mcxt);
+	/* The server has asked before the bits were set: a serializable scan may have come in between. */
+	CheckForSerializableConflictIn(index, NULL, InvalidBlockNumber);
 	return false;
 }
 

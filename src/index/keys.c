@@ -130,17 +130,20 @@ init_hash(PbfidxHasher *hasher, const ColumnClass *class, Oid type, MemoryContex
 static void
 init_column(PbfidxHasher *hasher, const ColumnClass *class, int column, Oid type, MemoryContext mcxt)
 {
+	bool extracts_from_text;
+
 	memset(hasher, 0, sizeof(*hasher));
 	hasher->column = column;
 	hasher->collation = class->collation;
 	hasher->support_collation = OidIsValid(class->collation) ? class->collation : DEFAULT_COLLATION_OID;
 	hasher->multikey = OidIsValid(class->extract);
-	/* Single values are hashed by their bytes, elements of arrays too. */
-	hasher->by_locale = hasher->multikey && OidIsValid(class->collation) &&
-	                    get_typtype(class->intype) != TYPTYPE_PSEUDO && !type_is_array(class->intype);
 	if (hasher->multikey)
 		hasher->default_bits = pbfidx_default_bits_per_key(class_function(class, PBFIDX_OPTIONS_PROC));
 	init_hash(hasher, class, type, mcxt);
+	/* Without a function of the class single values are hashed by their bytes, elements of arrays too. */
+	extracts_from_text =
+	    hasher->multikey && get_typtype(class->intype) != TYPTYPE_PSEUDO && !type_is_array(class->intype);
+	hasher->by_locale = OidIsValid(class->collation) && (hasher->own || extracts_from_text);
 }
 
 void
@@ -241,6 +244,28 @@ pbfidx_require_same_kind(Relation index, const PbfidxHasher *hasher)
 	        errmsg("operator class of column %d of index \"%s\" has changed since it was built",
 	               hasher->column + 1, RelationGetRelationName(index)),
 	        errdetail("Then it had %s for a value.", what), errhint("REINDEX it."));
+}
+
+/* Of the types of one kind bpchar alone is hashed otherwise. */
+static bool
+is_blank_padded(const PbfidxHasher *hasher)
+{
+	return getBaseType(hasher->value.type) == BPCHAROID;
+}
+
+void
+pbfidx_require_same_hash(const PbfidxHasher *hasher, const PbfidxHasher *column)
+{
+	if (hasher->own || (hasher->value.kind == column->value.kind &&
+	                    hasher->value.fallback.fn_oid == column->value.fallback.fn_oid &&
+	                    is_blank_padded(hasher) == is_blank_padded(column)))
+		return;
+	ereport(ERROR, errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+	        errmsg("values of type %s are not hashed as those of type %s", format_type_be(hasher->value.type),
+	               format_type_be(column->value.type)),
+	        errdetail("An operator of the operator family compares them."),
+	        errhint("Give the operator family a support function 1, a hash that suits the operator, for both "
+	                "types."));
 }
 
 PbfidxHasher *

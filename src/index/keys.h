@@ -79,6 +79,8 @@ extern uint8 pbfidx_column_code(const PbfidxHasher *hasher);
  * class since change its keys.
  */
 extern void pbfidx_require_same_kind(Relation index, const PbfidxHasher *hasher);
+/* That a value to look for is hashed as those of the column are, of whatever type the operator makes it. */
+extern void pbfidx_require_same_hash(const PbfidxHasher *hasher, const PbfidxHasher *column);
 /* Whether the functions that made the keys of the index are those of this server, as far as that is known. If
  * not, `why`, where that is not NULL, says how it was built. */
 extern bool pbfidx_are_hashes_trusted(Relation index, const char **why);

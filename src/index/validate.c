@@ -131,9 +131,12 @@ check_operator(Checked *c, Form_pg_amop op)
 		return;
 	if (op->amopstrategy != PBFIDX_EQUAL_STRATEGY)
 		complain(&c->valid, c->name, "operator with a strategy other than 1 (=)", name);
-	if (has_function(c, op->amoplefttype, PBFIDX_HASH_PROC) !=
-	    has_function(c, op->amoprighttype, PBFIDX_HASH_PROC))
+	else if (has_function(c, op->amoplefttype, PBFIDX_HASH_PROC) !=
+	         has_function(c, op->amoprighttype, PBFIDX_HASH_PROC))
 		complain(&c->valid, c->name, "hash function for one side only of operator", name);
+	else if (!has_function(c, op->amoplefttype, PBFIDX_HASH_PROC) &&
+	         get_mergejoin_opfamilies(op->amopopr) == NIL && !op_hashjoinable(op->amopopr, op->amoplefttype))
+		complain(&c->valid, c->name, "no support function 1 (hash) for an operator other than =", name);
 }
 
 /* Whether the class has any use: an operator with its type on the left, `=` for a scalar class. */

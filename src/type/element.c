@@ -169,13 +169,14 @@ pbf_add_hash(PG_FUNCTION_ARGS)
 	PG_RETURN_PBF(f);
 }
 
-static int
-compare_hashes(const void *a, const void *b)
-{
-	uint64 x = *(const uint64 *) a, y = *(const uint64 *) b;
-
-	return x < y ? -1 : x > y;
-}
+/* As qsort; can be cancelled. */
+#define ST_SORT sort_hashes
+#define ST_ELEMENT_TYPE uint64
+#define ST_COMPARE(a, b) (*(a) < *(b) ? -1 : *(a) > *(b))
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
 /* Sorts and returns how many are left without duplicates. */
 static int
@@ -183,7 +184,7 @@ distinct_hashes(uint64 *hashes, int n)
 {
 	int kept = 0;
 
-	qsort(hashes, n, sizeof(uint64), compare_hashes);
+	sort_hashes(hashes, n);
 	for (int i = 0; i < n; i++)
 	{
 		if (i == 0 || hashes[i] != hashes[kept - 1])

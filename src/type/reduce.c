@@ -69,10 +69,8 @@ PbfFilter *
 pbf_folded(const PbfFilter *f, uint32 times)
 {
 	PbfGeometry from = pbf_geometry_of(f), to = pbf_folded_geometry(&from, times);
-	PbfFilter *result = pbf_allocate_as(&to, f);
 
-	pbf_filter_resize(&from, f->words, &to, result->words);
-	return result;
+	return pbf_resized(f, &to);
 }
 
 Datum

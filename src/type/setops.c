@@ -59,8 +59,7 @@ pbf_converted(const PbfFilter *f, const PbfGeometry *to)
 	}
 	if (size_of(&from) == size_of(to))
 		return cut;
-	resized = pbf_allocate_as(to, f);
-	pbf_filter_resize(&from, cut->words, to, resized->words);
+	resized = pbf_resized(cut, to);
 	if (cut != f)
 		pfree(cut);
 	return resized;

@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #endif
 
+#include "miscadmin.h"
+
 #include "type/type.h"
 #include "core/sparse.h"
 
@@ -91,6 +93,28 @@ PbfFilter *
 pbf_allocate_as(const PbfGeometry *g, const PbfFilter *f)
 {
 	return pbf_allocate(g, (PbfKind) f->kind);
+}
+
+#define SLICE_WORDS 131072 /* 1 MB */
+
+PbfFilter *
+pbf_resized(const PbfFilter *f, const PbfGeometry *to)
+{
+	PbfGeometry from = pbf_geometry_of(f);
+	PbfFilter *result = pbf_allocate_as(to, f);
+	uint64 slices = Max(pbf_words(&from), pbf_words(to)) / SLICE_WORDS + 1;
+
+	if (pbf_geometry_equal(&from, to))
+	{
+		memcpy(result->words, f->words, pbf_words(to) * sizeof(uint64));
+		return result;
+	}
+	for (uint64 slice = 0; slice < slices; slice++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		pbf_filter_resize(&from, f->words, to, result->words, (PbfSlice){slice, slices});
+	}
+	return result;
 }
 
 void

@@ -44,6 +44,8 @@ extern PbfFilter *pbf_copy(const PbfFilter *f);
 extern PbfFilter *pbf_allocate_bytes(uint64 bytes);
 /* A copy with another geometry's room: header as g and the kind of f, words zero. */
 extern PbfFilter *pbf_allocate_as(const PbfGeometry *g, const PbfFilter *f);
+/* The filter in another size of its layout and parts. May take seconds: checks for interrupts. */
+extern PbfFilter *pbf_resized(const PbfFilter *f, const PbfGeometry *to);
 
 /* Argument checks, by name, before anything is allocated: ERRCODE_INVALID_PARAMETER_VALUE. */
 extern void pbf_check_fpr(double fpr);

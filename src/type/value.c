@@ -30,6 +30,7 @@
 #include "catalog/pg_language.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_range.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "mb/pg_wchar.h"
@@ -624,6 +625,35 @@ require_compiled(Oid type)
 		        errhint("Hash the columns by themselves, or their text."));
 }
 
+/* A range's bounds are compared as its operator class says, and hashed as their type's default one says. */
+static void
+refuse_other_equality(Oid range)
+{
+	HeapTuple row = SearchSysCache1(RANGETYPE, ObjectIdGetDatum(range));
+	const TypeCacheEntry *entry;
+	Oid opclass, subtype, compared, hashed;
+
+	if (!HeapTupleIsValid(row))
+		elog(ERROR, "cache lookup failed for range type %u", range);
+	opclass = ((Form_pg_range) GETSTRUCT(row))->rngsubopc;
+	subtype = ((Form_pg_range) GETSTRUCT(row))->rngsubtype;
+	ReleaseSysCache(row);
+	compared = get_opfamily_member(get_opclass_family(opclass), get_opclass_input_type(opclass),
+	                               get_opclass_input_type(opclass), BTEqualStrategyNumber);
+	entry = lookup_type_cache(subtype, TYPECACHE_HASH_OPFAMILY);
+	if (!OidIsValid(entry->hash_opf))
+		return; /* that is an error of its own */
+	hashed = get_opfamily_member(entry->hash_opf, entry->hash_opintype, entry->hash_opintype,
+	                             HTEqualStrategyNumber);
+	if (compared != hashed)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		        errmsg("values of type %s cannot be hashed", format_type_be(range)),
+		        errdetail("Its bounds are not compared by the operator of the default hash operator class of "
+		                  "type %s.",
+		                  format_type_be(subtype)),
+		        errhint("Hash the bounds by themselves, or their text."));
+}
+
 static bool
 require_immutable_columns(Oid type)
 {
@@ -666,7 +696,10 @@ require_immutable(Oid type)
 	if (type_is_array(type))
 		return require_immutable(get_element_type(type)) && compiled;
 	if (type_is_range(type))
+	{
+		refuse_other_equality(type);
 		return require_immutable(get_range_subtype(type)) && compiled;
+	}
 	if (type_is_multirange(type))
 		return require_immutable(get_multirange_range(type)) && compiled;
 	if (entry->typtype == TYPTYPE_COMPOSITE)

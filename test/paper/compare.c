@@ -357,7 +357,7 @@ fold(const Variant *v, const uint64_t *words, const Variant *to, uint64_t *small
 	PbfGeometry from = geometry(v), half = geometry(to);
 
 	if (v->partitioned)
-		pbf_filter_resize(&from, words, &half, small);
+		pbf_filter_resize(&from, words, &half, small, (PbfSlice){0, 1});
 	else if (v->blocked)
 	{
 		for (uint64_t i = 0; i < filter_words(v); i++)
@@ -380,7 +380,7 @@ rate_at_half(const Variant *v, const uint64_t *words, const uint64_t *absent, si
 	double rate;
 
 	half.units = v->units / 2;
-	fold(v, words, &half, small);
+	fold(v, words, &half, small, (PbfSlice){0, 1});
 	rate = measured_rate(&half, small, absent, n, hit);
 	if (v->partitioned)
 	{

@@ -580,7 +580,7 @@ reduced_share(const PbfGeometry *g, const uint64_t *words, uint32_t folds, uint3
 	PbfGeometry small = {PBF_PLAIN, 1, g->parts, g->part_bits >> folds};
 
 	memset(folded, 0, sizeof(folded));
-	pbf_filter_resize(g, words, &small, folded);
+	pbf_filter_resize(g, words, &small, folded, (PbfSlice){0, 1});
 	pbf_filter_reduce(&small, folded, parts, cut);
 	small.parts = parts;
 	return partitioned_share(&small, cut);

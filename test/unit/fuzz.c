@@ -106,7 +106,7 @@ use_smaller(const PbfGeometry *g, const uint64_t *words, const uint64_t *h, int 
 	if (!pbf_geometry_valid(&to, &why))
 		return;
 	out = zeroed(pbf_stored_bytes(&to));
-	pbf_filter_resize(g, words, &to, out);
+	pbf_filter_resize(g, words, &to, out, (PbfSlice){0, 1});
 	must_contain(&to, out, h, n);
 	free(out);
 }
