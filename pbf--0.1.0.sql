@@ -56,7 +56,7 @@ COMMENT ON CAST (bytea AS pbf) IS 'filter from its external form, validated';
 CREATE FUNCTION pbf_new(capacity float8, fpr float8 = 0.01, layout text = 'auto') RETURNS pbf
 	AS 'MODULE_PATHNAME', 'pbf_new' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pbf_new(float8, float8, text) IS
-	'an empty filter for that many distinct elements (0 to 1e18, 512 MB at most) at that false positive rate (1e-15 to below 1) when full; layout auto, plain or blocked';
+	'an empty filter for that many distinct elements (0, which counts as 1, or 1 to 1e18; 512 MB at most) at that false positive rate (1e-15 to below 1) when full; layout auto, plain or blocked';
 
 CREATE FUNCTION pbf_new_geometry(blocks int, parts int, part_bits bigint, layout text = 'auto') RETURNS pbf
 	AS 'MODULE_PATHNAME', 'pbf_new_geometry' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -184,7 +184,7 @@ COMMENT ON FUNCTION pbf_disjoint(pbf, pbf) IS
 CREATE FUNCTION pbf_contains_filter(a pbf, b pbf) RETURNS bool
 	AS 'MODULE_PATHNAME', 'pbf_contains_filter' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pbf_contains_filter(pbf, pbf) IS
-	'may every element of the second filter be in the first? false is certain, unless the second came from an intersection or from sizes that are no multiples of each other';
+	'may every element of the second filter be in the first? false is certain, unless the second came from an intersection or from a union of filters of different sizes';
 
 CREATE FUNCTION pbf_same_geometry(a pbf, b pbf) RETURNS bool
 	AS 'MODULE_PATHNAME', 'pbf_same_geometry' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -494,7 +494,7 @@ COMMENT ON OPERATOR FAMILY pbf_ops USING hash IS 'equality of filters';
 CREATE FUNCTION pbf_agg_combine(pbf, pbf) RETURNS pbf
 	AS 'MODULE_PATHNAME', 'pbf_agg_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION pbf_agg_combine(pbf, pbf) IS
-	'combines two states of pbf_agg, pbf_agg_like, pbf_agg_hash or pbf_union_agg';
+	'combines two states of pbf_agg, pbf_agg_like or pbf_agg_hash';
 
 CREATE FUNCTION pbf_agg_final(pbf) RETURNS pbf
 	AS 'MODULE_PATHNAME', 'pbf_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -1654,7 +1654,7 @@ COMMENT ON FUNCTION pbfidx_slabs(regclass) IS
 CREATE FUNCTION pbfidx_check(index regclass, heapallindexed boolean = true) RETURNS void
 	AS 'MODULE_PATHNAME', 'pbfidx_check' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pbfidx_check(regclass, boolean) IS
-	'checks the structure of a pbfidx index and, with heapallindexed, that every row is in it; raises index_corrupted naming the row; for the owner or a member of pg_stat_scan_tables';
+	'checks the structure of a pbfidx index and, with heapallindexed, that every row is in it; raises index_corrupted naming the row; rows are not looked for, which a WARNING says, in an index that depends on the server''s major version or the version of the locale and was built under another one; for the owner or a member of pg_stat_scan_tables';
 
 CREATE FUNCTION pbfidx_resummarize(index regclass, first_heap_page bigint = 0, last_heap_page bigint = NULL) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'pbfidx_resummarize' LANGUAGE C VOLATILE PARALLEL UNSAFE;

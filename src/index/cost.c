@@ -590,7 +590,10 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	double probes = count_probes(&search), fetched;
 
 	if (search.keys == 0 || (shape.index != NULL && !pbfidx_trust_or_warn(shape.index)))
+	{
 		found_pages = heap_pages;
+		search.rows_testable = search.literals = false;
+	}
 	if (shape.index != NULL)
 		index_close(shape.index, NoLock);
 	fetched = 2 * heap_pages * found_pages / (2 * heap_pages - found_pages);

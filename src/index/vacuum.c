@@ -125,7 +125,8 @@ free_pages(Relation index)
 	return n;
 }
 
-/* Starts anywhere and goes round, so that a small budget serves all regions in turn. */
+/* Starts anywhere and goes round, so that a small budget serves all regions in turn. An index that has to be
+ * built anew is not worth the work. */
 static void
 maintain(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 {
@@ -136,6 +137,8 @@ maintain(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 	uint32 first = regions > 0 ? (uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, regions - 1) : 0;
 	uint64 budget = Max(heap_blocks / BUDGET_FRACTION, BUDGET_REGIONS * region_pages);
 
+	if (!pbfidx_are_hashes_trusted(index, NULL))
+		regions = 0;
 	for (uint32 i = 0; i < regions && r->heap_pages < budget; i++)
 		maintain_region(r, (first + i) % regions, budget);
 	pbfidx_end_rebuild(r);
@@ -277,12 +280,12 @@ pbfidx_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulk
 }
 
 /* What the owner's code may do is restricted in parallel mode. A VACUUM against wraparound, which nobody can
- * have cancelled, must not take longer for us. An index that has to be built anew is not worth the work. */
+ * have cancelled, must not take longer for us. */
 static bool
 may_maintain(Relation index)
 {
 	if (!index->rd_index->indisvalid || RecoveryInProgress() ||
-	    (MyProc->statusFlags & PROC_VACUUM_FOR_WRAPAROUND) || !pbfidx_are_hashes_trusted(index, NULL))
+	    (MyProc->statusFlags & PROC_VACUUM_FOR_WRAPAROUND))
 		return false;
 	return !IsInParallelMode() || !runs_owners_code(index);
 }

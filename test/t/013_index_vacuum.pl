@@ -316,13 +316,17 @@ CREATE INDEX o_s ON o USING pbfidx (steals(k));
 SQL
 for my $call ("SELECT pbfidx_check('o_k')", "SELECT pbfidx_resummarize('o_k')", 'VACUUM o', 'REINDEX INDEX o_k')
 {
+	# Far more rows than the slabs were made for, so that VACUUM has something to do.
+	my $prepare = 'SET client_min_messages = error; TRUNCATE o; INSERT INTO o VALUES (1), (2); REINDEX TABLE o; INSERT INTO o SELECT generate_series(3, 3000)';
+	$node->safe_psql('postgres', $prepare);
 	($rc, $out, $err) = $node->psql('postgres', $call);
 	unlike($err, qr/ERROR/, "$call as superuser");
 	unlike($err, qr/as (?!owner)/, "$call: never with other rights than the owner's");
-	like($err, qr/as owner/, "$call: evaluated as the owner") unless $call eq 'VACUUM o';
+	like($err, qr/as owner/, "$call: evaluated as the owner");
+	$node->safe_psql('postgres', $prepare);
 	# A security-restricted operation: the owner cannot prepare something for the caller.
 	($rc, $out, $err) = $node->psql('postgres', "SET test.steal = on; " . $call =~ s/o_k/o_s/r);
-	like($err, qr/cannot create temporary table within security-restricted operation/, "$call: restricted") unless $call eq 'VACUUM o';
+	like($err, qr/cannot create temporary table within security-restricted operation/, "$call: restricted");
 	is($node->safe_psql('postgres', 'SELECT current_user'), $node->safe_psql('postgres', 'SELECT session_user'), 'oneself again');
 }
 ($rc, $out, $err) = $node->psql('postgres', <<'SQL');

@@ -28,6 +28,8 @@ CREATE TABLE t (id int PRIMARY KEY, k int, w text, pad text);
 ALTER TABLE t ALTER pad SET STORAGE PLAIN;
 CREATE INDEX t_k ON t USING pbfidx (k, w) WITH (pages_per_range = 1);
 CREATE INDEX t_expr ON t USING pbfidx ((k % 100)) WITH (pages_per_range = 2) WHERE k % 2 = 0;
+CREATE UNLOGGED TABLE u AS SELECT generate_series(1, 5000) AS k;
+CREATE INDEX u_k ON u USING pbfidx (k);
 SQL
 
 # Rows that the sequential scan sees and the index does not find, and what a check says.
@@ -106,6 +108,9 @@ $b->safe_psql('postgres', "SELECT pbfidx_resummarize('t_k')");
 $b->wait_for_catchup($c, 'replay', $b->lsn('write'));
 right($b, 'promoted');
 right($c, 'cascaded, promoted');
+# Of an unlogged table and its index the standby has the empty forms.
+is($b->safe_psql('postgres', "SELECT count(*) FROM u; INSERT INTO u SELECT generate_series(1, 3000); SELECT pbfidx_check('u_k') IS NOT NULL; SET enable_seqscan = off; SELECT count(*) FROM u WHERE k = 7"),
+	"0\nt\n1", 'an unlogged table after promotion');
 $a->safe_psql('postgres', "INSERT INTO t SELECT * FROM rows(30001, 33000); UPDATE t SET w = w || 'x' WHERE id < 5000");
 $a->safe_psql('postgres', "SELECT pbfidx_resummarize('t_k'), pbfidx_resummarize('t_expr')");
 $a->stop('fast');

@@ -105,6 +105,25 @@ cmp_ok(length $clean, '>', 10000, 'members found');
 is(referred('hostile'), $clean, 'installed into a hostile schema: refers to the same');
 is($node->safe_psql('hostile', "CREATE TABLE t AS SELECT i AS k, 'w' || i AS w FROM generate_series(1, 3000) i; CREATE INDEX ON t USING pbfidx (k, w);
 	SET enable_seqscan = off; SELECT count(*) FROM t WHERE k = 5 AND w = 'w5'; SELECT x.pbf_agg(k) OPERATOR(x.@>) 7 FROM t"), "1\nt", 'and works');
+# pbf_trgm names the operators and functions of pg_trgm: those, and not what somebody has where it is installed.
+$node->safe_psql('hostile', <<'SQL');
+CREATE SCHEMA trgm;
+CREATE EXTENSION pg_trgm SCHEMA trgm;
+SET ROLE other;
+CREATE OPERATOR x.% (LEFTARG = text, RIGHTARG = text, FUNCTION = x.never_text);
+CREATE OPERATOR x.%> (LEFTARG = text, RIGHTARG = text, FUNCTION = x.never_text);
+CREATE OPERATOR x.%>> (LEFTARG = text, RIGHTARG = text, FUNCTION = x.never_text);
+CREATE OPERATOR x.~~ (LEFTARG = text, RIGHTARG = text, FUNCTION = x.never_text);
+CREATE FUNCTION x.gin_extract_value_trgm(text, bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1';
+SET search_path = x;
+RESET ROLE;
+CREATE EXTENSION pbf_trgm SCHEMA x;
+SQL
+is($node->safe_psql('hostile', "SELECT count(*), count(*) FILTER (WHERE o.oprnamespace IN ('trgm'::regnamespace, 'pg_catalog'::regnamespace)) FROM pg_amop
+	JOIN pg_opfamily f ON f.oid = amopfamily JOIN pg_operator o ON o.oid = amopopr WHERE opfname = 'pbf_trgm_ops'"), '8|8', 'pbf_trgm: operators of pg_trgm and the server');
+is($node->safe_psql('hostile', "SELECT string_agg(n.nspname, ' ' ORDER BY amprocnum) FROM pg_amproc JOIN pg_opfamily f ON f.oid = amprocfamily
+	JOIN pg_proc p ON p.oid = amproc JOIN pg_namespace n ON n.oid = pronamespace WHERE opfname = 'pbf_trgm_ops'"), 'trgm trgm trgm x', 'and their functions');
+is($node->safe_psql('hostile', "CREATE INDEX ON t USING pbfidx (w x.pbf_trgm_ops); SET enable_seqscan = off; SELECT count(*) FROM t WHERE w LIKE '%2999%'"), '1', 'and works');
 for my $object ('CREATE FUNCTION x.pbf_in(cstring) RETURNS name LANGUAGE internal AS $$namein$$', 'CREATE TYPE x.pbf', 'CREATE FUNCTION x.pbfidx_handler(internal) RETURNS index_am_handler LANGUAGE internal AS $$bthandler$$')
 {
 	$node->safe_psql('postgres', 'DROP DATABASE IF EXISTS taken; CREATE DATABASE taken');
