@@ -9,7 +9,7 @@
  * A page that is not what the entries said was recycled in between: start again at 1.
  *
  * The record is one of the server's generic ones, written by hand: GenericXLog copies and compares whole
- * pages, seven microseconds each, where we know which bytes change. Format, the same in 13 to 18: for each
+ * pages, seven microseconds each, where we know which bytes change. Format, the same in 13 to 19: for each
  * page a sequence of {uint16 offset, uint16 length, bytes}. Redo is the server's own.
  */
 #include "postgres.h"
