@@ -1,7 +1,7 @@
 /*
  * points.c: faults at every place where the extension depends on the server: tests only.
  *
- * The linker redirects calls that the extension makes to the functions below (ld --wrap; build.sh has the
+ * The linker redirects calls that the extension makes to the functions below (ld --wrap; lib.sh has the
  * list). Each counts, and where the count reaches `fault.at` the fault happens:
  *
  * - kind wal: after a WAL record. `crash`: what is logged up to there is on disk, the process is killed and

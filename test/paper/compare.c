@@ -380,7 +380,7 @@ rate_at_half(const Variant *v, const uint64_t *words, const uint64_t *absent, si
 	double rate;
 
 	half.units = v->units / 2;
-	fold(v, words, &half, small, (PbfSlice){0, 1});
+	fold(v, words, &half, small);
 	rate = measured_rate(&half, small, absent, n, hit);
 	if (v->partitioned)
 	{
