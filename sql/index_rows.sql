@@ -125,7 +125,7 @@ SELECT * FROM finds('hot', 'a IN (5, 6, 7)', 'a = 5 AND b = 5');
 -- The columns themselves: HOT updates from 16 on. An older snapshot sees the old values, a younger one the new.
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 UPDATE hot SET a = a + 1000 WHERE id BETWEEN 5 AND 10;
-DECLARE old CURSOR FOR SELECT id, a FROM hot WHERE a IN (1006, 1007, 8);
+DECLARE old CURSOR FOR SELECT id, a FROM hot WHERE a IN (1006, 1007, 8) ORDER BY id;
 UPDATE hot SET a = a + 1000, b = -1 WHERE id BETWEEN 5 AND 10;
 SELECT * FROM finds('hot', 'a IN (1006, 1007, 2006, 6)', 'a IN (2005, 2010, 1005)', 'a = 2007 AND b = -1', 'a = 1007 AND b = 7', 'a = 7 AND b = 7');
 FETCH ALL old;

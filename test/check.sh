@@ -187,13 +187,13 @@ regress()
 	installcheck "$1" "$2" "$3" "$W/out-$1" "${@:4}" -- ISOLATION=
 }
 
-# The same with an extension that dies of undefined behaviour.
 # A server that needs a real installation has one, of the ordinary build.
 need_staging()
 {
 	[ "$(staging_kind)" != none ] || { echo "this server cannot use a staged installation"; exit 77; }
 }
 
+# The same with an extension that dies of undefined behaviour.
 regress_ubsan()
 {
 	need_staging

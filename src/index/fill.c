@@ -123,6 +123,8 @@ pbfidx_mean_range_keys(const PbfidxSlabKeys *s)
 
 	for (int range = 0; range < full; range++)
 		pbfidx_add_to_mean(&m, s->count[range]);
+	if (m.n == 0 && s->ranges > 0)
+		return s->count[s->ranges - 1];
 	return pbfidx_mean(&m);
 }
 

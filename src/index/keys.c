@@ -5,6 +5,7 @@
 
 #include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/parallel.h"
 #include "access/relscan.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_opclass.h"
@@ -316,7 +317,7 @@ pbfidx_trust_or_warn(Relation index)
 
 	if (pbfidx_are_hashes_trusted(index, NULL))
 		return true;
-	if (list_member_oid(warned, RelationGetRelid(index)))
+	if (IsParallelWorker() || list_member_oid(warned, RelationGetRelid(index)))
 		return false;
 	(void) pbfidx_are_hashes_trusted(index, &why);
 	ereport(WARNING, errmsg("index \"%s\" was built %s", RelationGetRelationName(index), why),

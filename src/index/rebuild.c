@@ -261,7 +261,7 @@ typedef struct Found
 {
 	uint8 *matrices;    /* NULL: give up */
 	uint32 blocks;      /* that so many keys take; 0: not known */
-	double column_keys; /* distinct keys a column; 0: not known */
+	double column_keys; /* distinct keys a column */
 } Found;
 
 /* Step 3 for a leaf. */
@@ -418,8 +418,7 @@ rebuild(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry entry)
 	{
 		or_into_next(r, id, entry.next, found.matrices);
 		entry.built_fill = (float4) pbfidx_page_fill(found.matrices, (int) keys->group->parts, &used);
-		if (found.column_keys > 0)
-			entry.column_keys = (uint32) ceil(found.column_keys);
+		entry.column_keys = (uint32) ceil(found.column_keys);
 	}
 	return finish(r, id, &entry, found.matrices != NULL) && found.matrices != NULL;
 }

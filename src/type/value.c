@@ -625,19 +625,22 @@ require_compiled(Oid type)
 		        errhint("Hash the columns by themselves, or their text."));
 }
 
-/* A range's bounds are compared as its operator class says, and hashed as their type's default one says. */
+/* A range's bounds are compared as its operator class and collation say, and hashed as their type's default
+ * class says. */
 static void
 refuse_other_equality(Oid range)
 {
 	HeapTuple row = SearchSysCache1(RANGETYPE, ObjectIdGetDatum(range));
 	const TypeCacheEntry *entry;
-	Oid opclass, subtype, compared, hashed;
+	Oid opclass, subtype, collation, compared, hashed;
 
 	if (!HeapTupleIsValid(row))
 		elog(ERROR, "cache lookup failed for range type %u", range);
 	opclass = ((Form_pg_range) GETSTRUCT(row))->rngsubopc;
 	subtype = ((Form_pg_range) GETSTRUCT(row))->rngsubtype;
+	collation = ((Form_pg_range) GETSTRUCT(row))->rngcollation;
 	ReleaseSysCache(row);
+	refuse_collation(collation);
 	compared = get_opfamily_member(get_opclass_family(opclass), get_opclass_input_type(opclass),
 	                               get_opclass_input_type(opclass), BTEqualStrategyNumber);
 	entry = lookup_type_cache(subtype, TYPECACHE_HASH_OPFAMILY);

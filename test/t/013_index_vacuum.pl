@@ -411,6 +411,27 @@ cmp_ok($rate, '<', 2e-4, "the rate, without an upper: $rate");
 checked('churn_k', 'after 20 rounds');
 succeeds('DROP TABLE churn, filled', 'away with them');
 
+# --- a table that is emptied and filled again -------------------------------------------------------------------------
+
+# Slabs that became overfull, and were made anew when there were no rows, fit the rows that come after that.
+succeeds(<<'SQL', 'more rows than slabs were made for, and then none');
+	CREATE TABLE emptied (id int, k uuid) WITH (autovacuum_enabled = off);
+	INSERT INTO emptied SELECT 0, gen_random_uuid() FROM generate_series(1, 100);
+	CREATE INDEX emptied_k ON emptied USING pbfidx (k) WITH (pages_per_range = 1);
+	INSERT INTO emptied SELECT i, gen_random_uuid() FROM generate_series(1, 60000) i;
+	DELETE FROM emptied WHERE id < 59990;
+	VACUUM (INDEX_CLEANUP on) emptied;
+	DELETE FROM emptied;
+	VACUUM (INDEX_CLEANUP on, TRUNCATE off) emptied;
+	INSERT INTO emptied SELECT i, gen_random_uuid() FROM generate_series(1, 60000) i;
+	VACUUM (INDEX_CLEANUP on) emptied;
+	CREATE INDEX emptied_new ON emptied USING pbfidx (k) WITH (pages_per_range = 1);
+SQL
+my %emptied = map { $_ => $node->safe_psql('postgres', "SELECT est_false_positive_rate FROM pbfidx_stats('$_')") } qw(emptied_k emptied_new);
+cmp_ok($emptied{emptied_k}, '<', 3 * $emptied{emptied_new}, "the rate after that: $emptied{emptied_k}; of a new index: $emptied{emptied_new}");
+checked('emptied_k', 'filled again');
+succeeds('DROP TABLE emptied', 'away with it');
+
 # --- rows that a sample of a slab's pages says nothing about ----------------------------------------------------------
 
 # Every tenth page of a slab is sampled. Rows between these, and more rows there than elsewhere: slabs get the size that

@@ -16,7 +16,7 @@ srand($seed);
 note("PBF_CORRUPT_SEED=$seed");
 
 my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;    # without checksums: the damage is to reach us
+$node->init(no_data_checksums => 1);    # without checksums: the damage is to reach us
 $node->append_conf('postgresql.conf', "autovacuum = off\njit = off\nrestart_after_crash = off\nstatement_timeout = 20s\nfsync = off\n");
 $node->start;
 # Two rows a page: 14400 pages are a region.
