@@ -131,7 +131,7 @@ pbfidx_mean_range_keys(const PbfidxSlabKeys *s)
 double
 pbfidx_full_slab_keys(const PbfidxSlabKeys *s)
 {
-	return s->ranges > 0 && s->slab != NULL ? (double) s->slab->n * PBFIDX_COLUMNS / s->ranges : 0;
+	return s->reached > 0 && s->slab != NULL ? (double) s->slab->n * PBFIDX_COLUMNS / s->reached : 0;
 }
 
 /* ---- columns of an upper ---- */
@@ -147,7 +147,7 @@ pbfidx_init_column_keys(PbfidxColumnKeys *c, uint32 width)
 void
 pbfidx_add_slab_keys(PbfidxColumnKeys *c, const PbfidxSlabKeys *s)
 {
-	c->ranges += s->ranges;
+	c->ranges += s->reached;
 	c->one_slab = Max(c->one_slab, pbfidx_full_slab_keys(s));
 	for (uint32 i = 0; i < s->slab->n && c->sample != NULL; i++)
 	{
@@ -390,7 +390,7 @@ static void
 clear_slab_keys(PbfidxSlabKeys *s, uint32 blocks)
 {
 	s->n = 0;
-	s->ranges = 0;
+	s->ranges = s->reached = 0;
 	s->too_many = false;
 	memset(s->count, 0, sizeof(s->count));
 	pbfidx_clear_keyset(s->range);
@@ -424,6 +424,7 @@ pbfidx_collect_slab(PbfidxSlabKeys *s, PbfidxHeapScan *scan, uint64 first_range,
 	{
 		RangeTaker taker = {s, range};
 
+		s->reached += block < end;
 		for (uint32 page = 0; page < pages_per_range && block < end && possible; page++, block++)
 		{
 			CHECK_FOR_INTERRUPTS();

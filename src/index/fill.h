@@ -74,6 +74,7 @@ typedef struct PbfidxSlabKeys
 	Size n, room;
 	uint32 count[PBFIDX_COLUMNS]; /* keys of each range */
 	int ranges;                   /* that have keys or come before one that has */
+	int reached;                  /* ranges that the heap reaches */
 	PbfidxKeySet *range;          /* distinct keys of the range being scanned */
 	PbfidxKeySet *slab;           /* distinct keys of the slab */
 	bool too_many;                /* for any upper: `slab` is not complete */
@@ -103,7 +104,7 @@ extern const uint8 *pbfidx_slab_matrices(PbfidxSlabKeys *s);
 /* Distinct keys of a range to size the slab for; the heap's last range, which may not be full, is left out.
  */
 extern double pbfidx_mean_range_keys(const PbfidxSlabKeys *s);
-/* Distinct keys of the slab, as if it were full. */
+/* Distinct keys of the slab, as if the heap reached its end. */
 extern double pbfidx_full_slab_keys(const PbfidxSlabKeys *s);
 
 /*

@@ -122,6 +122,7 @@ static void
 check_operator(Checked *c, Form_pg_amop op)
 {
 	const char *name = format_operator(op->amopopr);
+	RegProcedure hash;
 
 	if (op->amoppurpose != AMOP_SEARCH || OidIsValid(op->amopsortfamily))
 		complain(&c->valid, c->name, "ORDER BY operator", name);
@@ -135,7 +136,7 @@ check_operator(Checked *c, Form_pg_amop op)
 	         has_function(c, op->amoprighttype, PBFIDX_HASH_PROC))
 		complain(&c->valid, c->name, "hash function for one side only of operator", name);
 	else if (!has_function(c, op->amoplefttype, PBFIDX_HASH_PROC) &&
-	         get_mergejoin_opfamilies(op->amopopr) == NIL && !op_hashjoinable(op->amopopr, op->amoplefttype))
+	         get_mergejoin_opfamilies(op->amopopr) == NIL && !get_op_hash_functions(op->amopopr, &hash, NULL))
 		complain(&c->valid, c->name, "no support function 1 (hash) for an operator other than =", name);
 }
 

@@ -72,8 +72,10 @@ pbf_copy(const PbfFilter *f)
 PbfFilter *
 pbf_allocate_bytes(uint64 bytes)
 {
-	PbfFilter *f = palloc(bytes);
+	PbfFilter *f;
 
+	CHECK_FOR_INTERRUPTS(); /* the largest take seconds */
+	f = palloc(bytes);
 	pbf_advise_huge_pages(f, bytes);
 	memset(f, 0, bytes);
 	SET_VARSIZE(f, bytes);
