@@ -6,6 +6,8 @@
 
 #include "postgres.h"
 
+#include "access/amapi.h"
+
 #if PG_VERSION_NUM < 150000
 #error "pbf needs PostgreSQL 15 or newer"
 #endif
