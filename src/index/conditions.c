@@ -134,13 +134,16 @@ key_hasher(PbfidxKeyHasher *kept, Relation index, int column, Oid type, MemoryCo
 {
 	if (!kept->ready || kept->type != type)
 	{
-		PbfidxHasher stored;
-
 		kept->ready = false;
 		pbfidx_init_hasher(&kept->hasher, index, column, type, mcxt);
-		pbfidx_init_hasher(&stored, index, column, InvalidOid, mcxt);
 		pbfidx_require_same_kind(index, &kept->hasher);
-		pbfidx_require_same_hash(&kept->hasher, &stored);
+		if (type != index->rd_opcintype[column])
+		{
+			PbfidxHasher stored;
+
+			pbfidx_init_hasher(&stored, index, column, InvalidOid, mcxt);
+			pbfidx_require_same_hash(&kept->hasher, &stored);
+		}
 		kept->type = type;
 		kept->ready = true;
 	}

@@ -32,8 +32,8 @@
 bool pbfidx_enabled = true;
 
 /*
- * A probe takes a page from shared buffers, pins it and reads eight cache lines of it: about a microsecond,
- * some 20 times what an operator call takes.
+ * A probe takes a page from shared buffers, pins it and reads eight cache lines of it: about a microsecond.
+ * Priced as so many operator calls, a twentieth of a page read in sequence.
  */
 #define PROBE_OPERATORS 20
 /* Of slabs that nothing is known of. */

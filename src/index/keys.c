@@ -315,11 +315,10 @@ pbfidx_trust_or_warn(Relation index)
 	MemoryContext old;
 	const char *why;
 
-	if (pbfidx_are_hashes_trusted(index, NULL))
+	if (pbfidx_are_hashes_trusted(index, &why))
 		return true;
 	if (IsParallelWorker() || list_member_oid(warned, RelationGetRelid(index)))
 		return false;
-	(void) pbfidx_are_hashes_trusted(index, &why);
 	ereport(WARNING, errmsg("index \"%s\" was built %s", RelationGetRelationName(index), why),
 	        errdetail("Until it is rebuilt, it returns the whole table."), errhint("REINDEX it."));
 	old = MemoryContextSwitchTo(TopMemoryContext);

@@ -259,24 +259,22 @@ or_into_next(PbfidxRebuild *r, PbfidxSlabId id, PbfidxExtent next, const uint8 *
 /* What step 3 found. */
 typedef struct Found
 {
-	uint8 *matrices;    /* NULL: give up */
-	uint32 blocks;      /* that so many keys take; 0: not known */
-	double column_keys; /* distinct keys a column */
+	const uint8 *matrices; /* of a leaf: those of the PbfidxSlabKeys; NULL: give up */
+	uint32 blocks;         /* that so many keys take; 0: not known */
+	double column_keys;    /* distinct keys a column */
 } Found;
 
 /* Step 3 for a leaf. */
 static Found
 fill_leaf(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, const PbfidxEntry *entry)
 {
-	Size bytes = (Size) entry->next.blocks * PBFIDX_MATRIX_BYTES;
 	Found found = {NULL, 0, 0};
 
 	if (!collect(r, keys, id.slab, entry->next.blocks))
 		return found;
 	found.column_keys = pbfidx_mean_range_keys(keys);
 	found.blocks = found.column_keys > 0 ? leaf_size_for(r, id.slab, found.column_keys) : 0;
-	found.matrices = pbfidx_new_matrices(entry->next.blocks);
-	memcpy(found.matrices, pbfidx_slab_matrices(keys), bytes);
+	found.matrices = pbfidx_slab_matrices(keys);
 	return found;
 }
 
@@ -387,7 +385,8 @@ fill_next_well(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, PbfidxEn
 		return found;
 	if (!finish(r, id, entry, false))
 		return found;
-	pfree(found.matrices);
+	if (id.level == PBFIDX_UPPER)
+		pfree((void *) found.matrices);
 	publish_next(r, id, entry, found.blocks);
 	return fill_next(r, keys, id, entry);
 }
