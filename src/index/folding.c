@@ -8,10 +8,11 @@
  * Under C and POSIX nothing but A to Z changes, which is no matter unless the database is Turkish. Under any
  * other locale what remains are patterns of ASCII without I and K: the only characters that have a letter of
  * ASCII as their lower case are A to Z and two more, U+0130 and U+212A, and Turkish has other ones for I.
- * Under the database's own, of another provider, these two do no harm if libc knows them.
+ * Under the database's own, of another provider, these two do no harm if libc knows them; a Lithuanian one
+ * has more.
  *
  * LIKE ignores no case, but the lower case of a piece of a word may be another one than in the word: that of
- * a sigma, where the provider has regard to its place.
+ * a sigma, where a provider other than libc has regard to its place.
  *
  * Of a regular expression, case sensitive or not, pg_trgm takes the characters that the engine puts in the
  * place of one if it ignores case, its lower and its upper case, and leaves out those that are not in lower
@@ -190,6 +191,20 @@ knows_i_and_k(void)
 	       towlower(0x0130) == L'i' && towlower(0x212A) == L'k';
 }
 
+/* Whether the database's own lower case of an accented I begins with that of I, as in Lithuanian. */
+static bool
+splits_accents(void)
+{
+	static const char *const accented[] = {"\xc3\x8c", "\xc3\x8d", "\xc4\xa8"}; /* U+00CC, U+00CD, U+0128 */
+
+	for (size_t i = 0; i < lengthof(accented); i++)
+	{
+		if (str_tolower(accented[i], 2, DEFAULT_COLLATION_OID)[0] == 'i')
+			return true;
+	}
+	return false;
+}
+
 static pg_wchar
 lower_case(pg_wchar c)
 {
@@ -272,14 +287,16 @@ is_ilike_alike(const Locales *l, const char *p, int n)
 	/* What pg_trgm makes of letters beyond ASCII that are the same is the same. */
 	if (l->c && l->regular && l->libc_db)
 		return true;
-	return is_ascii(p, n, l->own && l->regular && knows_i_and_k() ? "" : "iIkK");
+	return is_ascii(p, n, l->own && l->regular && knows_i_and_k() && !splits_accents() ? "" : "iIkK");
 }
 
 static bool
 is_like_alike(const char *p, int n)
 {
-	return ctype_of_database() != NULL || GetDatabaseEncoding() != PG_UTF8 ||
-	       !has_pair(p, n, '\xce', "\xa3"); /* U+03A3 */
+	if (ctype_of_database() != NULL)
+		return true;
+	return GetDatabaseEncoding() == PG_UTF8 ? !has_pair(p, n, '\xce', "\xa3") /* U+03A3 */
+	                                        : is_ascii(p, n, "");
 }
 
 /* Options, and what must follow or precede, or must not: what begins with (? but for (?: and with ***. */

@@ -144,7 +144,8 @@ init_column(PbfidxHasher *hasher, const ColumnClass *class, int column, Oid type
 	/* Without a function of the class single values are hashed by their bytes, elements of arrays too. */
 	extracts_from_text =
 	    hasher->multikey && get_typtype(class->intype) != TYPTYPE_PSEUDO && !type_is_array(class->intype);
-	hasher->by_locale = OidIsValid(class->collation) && (hasher->own || extracts_from_text);
+	hasher->by_locale =
+	    hasher->value.by_locale || (OidIsValid(class->collation) && (hasher->own || extracts_from_text));
 }
 
 void

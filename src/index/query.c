@@ -15,8 +15,14 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include "index/folding.h"
 #include "index/paths.h"
@@ -268,6 +274,24 @@ set_keys(PbfidxQuery *q, const bool *partial)
 	q->keys[q->n] = pbfidx_empty_key(hasher->column);
 }
 
+/* The server's function behind one that has been declared for another type, as by citext. */
+static Oid
+server_function(Oid function)
+{
+	HeapTuple row =
+	    function < FirstNormalObjectId ? NULL : SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	bool isnull;
+	Datum source;
+
+	if (!HeapTupleIsValid(row))
+		return function;
+	source = SysCacheGetAttr(PROCOID, row, Anum_pg_proc_prosrc, &isnull);
+	if (((Form_pg_proc) GETSTRUCT(row))->prolang == INTERNALlanguageId && !isnull)
+		function = fmgr_internal_function(TextDatumGetCString(source));
+	ReleaseSysCache(row);
+	return function;
+}
+
 PbfidxQuery *
 pbfidx_make_query(PbfidxQueryClass *class, Oid function, StrategyNumber strategy, Datum query)
 {
@@ -278,6 +302,7 @@ pbfidx_make_query(PbfidxQueryClass *class, Oid function, StrategyNumber strategy
 	q->class = class;
 	q->strategy = strategy;
 	q->query = query;
+	function = server_function(function);
 	if (!pbfidx_folds_alike(function, class->hasher.support_collation, query) ||
 	    !pbfidx_is_path_sound(function, query))
 		return q;

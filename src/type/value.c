@@ -592,7 +592,7 @@ refuse_filter(Oid type)
 
 /* ---- the fallback ---- */
 
-static bool require_immutable(Oid type);
+static void examine(PbfHasher *hasher, Oid type);
 
 bool
 pbf_is_compiled(Oid function)
@@ -657,33 +657,31 @@ refuse_other_equality(Oid range)
 		        errhint("Hash the bounds by themselves, or their text."));
 }
 
-static bool
-require_immutable_columns(Oid type)
+static void
+examine_columns(PbfHasher *hasher, Oid type)
 {
 	TupleDesc columns = lookup_rowtype_tupdesc(type, -1);
-	bool compiled = true;
 
 	for (int i = 0; i < columns->natts; i++)
 	{
 		if (TupleDescAttr(columns, i)->attisdropped)
 			continue;
 		require_compiled(TupleDescAttr(columns, i)->atttypid);
-		compiled = require_immutable(TupleDescAttr(columns, i)->atttypid) && compiled;
+		examine(hasher, TupleDescAttr(columns, i)->atttypid);
 	}
 	ReleaseTupleDesc(columns);
-	return compiled;
 }
 
 /*
  * A filter must answer tomorrow as it did today: the hash function of the type must be IMMUTABLE, and so
  * must those of its elements, bounds or columns, which it calls. An anonymous record's columns are not
- * known before there is a value: they are taken on trust. Returns whether all of them are written in C.
+ * known before there is a value: they are taken on trust. Notes if one of them is not written in C, or is
+ * of a user's string type, whose equality may be up to the locale.
  */
-static bool
-require_immutable(Oid type)
+static void
+examine(PbfHasher *hasher, Oid type)
 {
 	TypeCacheEntry *entry;
-	bool compiled;
 
 	check_stack_depth();
 	type = getBaseType(type);
@@ -695,19 +693,21 @@ require_immutable(Oid type)
 		               format_procedure(entry->hash_extended_proc), format_type_be(type)),
 		        errhint("Cast the values to a type whose hash function is, for example text."));
 
-	compiled = !OidIsValid(entry->hash_extended_proc) || pbf_is_compiled(entry->hash_extended_proc);
+	if (OidIsValid(entry->hash_extended_proc) && !pbf_is_compiled(entry->hash_extended_proc))
+		hasher->interpreted = true;
 	if (type_is_array(type))
-		return require_immutable(get_element_type(type)) && compiled;
-	if (type_is_range(type))
+		examine(hasher, get_element_type(type));
+	else if (type_is_range(type))
 	{
 		refuse_other_equality(type);
-		return require_immutable(get_range_subtype(type)) && compiled;
+		examine(hasher, get_range_subtype(type));
 	}
-	if (type_is_multirange(type))
-		return require_immutable(get_multirange_range(type)) && compiled;
-	if (entry->typtype == TYPTYPE_COMPOSITE)
-		return require_immutable_columns(type) && compiled;
-	return compiled;
+	else if (type_is_multirange(type))
+		examine(hasher, get_multirange_range(type));
+	else if (entry->typtype == TYPTYPE_COMPOSITE)
+		examine_columns(hasher, type);
+	else if (type >= FirstNormalObjectId && OidIsValid(entry->typcollation))
+		hasher->by_locale = true;
 }
 
 /*
@@ -727,7 +727,7 @@ extended_hash_function(const TypeCacheEntry *entry)
 static void
 init_fallback(PbfHasher *hasher, Oid type, Oid opintype, Oid function, MemoryContext mcxt)
 {
-	hasher->interpreted = !require_immutable(type);
+	examine(hasher, type);
 	fmgr_info_cxt(function, &hasher->fallback, mcxt);
 	hasher->kind = fallback_kind(opintype);
 	hasher->hash = value_fallback;
@@ -738,7 +738,6 @@ apply_rule(PbfHasher *hasher, const ValueRule *rule)
 {
 	hasher->kind = rule->kind;
 	hasher->hash = rule->hash;
-	hasher->interpreted = false;
 }
 
 /* Rules 3 and 4, for a type that is not a domain and not in `rules`. */
@@ -777,6 +776,7 @@ pbf_hasher_init(PbfHasher *hasher, Oid type, Oid collation, PbfEnumHash enums, M
 	const ValueRule *rule = find_rule(type);
 	Oid base;
 
+	hasher->interpreted = hasher->by_locale = false;
 	refuse_collation(collation);
 	if (rule != NULL)
 		apply_rule(hasher, rule);

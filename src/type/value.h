@@ -30,6 +30,7 @@ struct PbfHasher
 	FmgrInfo fallback; /* the type's extended hash function, for kinds without canonical bytes of our own */
 	bool interpreted;  /* that, or one that it calls, is not written in C: it may do anything, wait for locks
 	                      too */
+	bool by_locale;    /* that calls one of a user's string type, which may go by the locale */
 };
 
 /* Whether a function is written in C. */
