@@ -216,11 +216,15 @@ build_leaf(Build *b, uint32 leaf)
 {
 	PbfidxSlabId id = {PBFIDX_LEAF, leaf};
 	const uint8 *matrices;
+	double range_keys;
 
 	pbfidx_collect_slab(b->slab, b->scan, pbfidx_first_range(b->shared->groups, leaf),
 	                    b->shared->pages_per_range, b->shared->heap_blocks, 0, false);
 	matrices = pbfidx_slab_matrices(b->slab);
-	write_and_publish(b, id, b->slab->blocks, matrices, pbfidx_mean_range_keys(b->slab));
+	range_keys = pbfidx_mean_range_keys(b->slab);
+	write_and_publish(b, id, b->slab->blocks, matrices, range_keys);
+	if (range_keys > 0)
+		b->slab->expected = range_keys; /* in the next one */
 }
 
 static void
@@ -258,6 +262,7 @@ build_area(Build *b, PbfidxArea area, uint32 group, uint32 slabs)
 	b->slab = pbfidx_new_slab_keys(g, with_upper ? PBFIDX_WANT_LEAF | PBFIDX_WANT_SLAB : PBFIDX_WANT_LEAF,
 	                               b->memory);
 	b->slab->with_upper = with_upper;
+	b->slab->expected = g->column_keys;
 	pbfidx_begin_slabs(b->scan, pbfidx_first_range(groups, pbfidx_leaf_under(groups, upper_id, 0)), slabs,
 	                   b->shared->pages_per_range, b->shared->heap_blocks);
 	for (uint32 slab = 0; slab < slabs; slab++)
@@ -289,6 +294,15 @@ rows_by_width(Relation heap)
 	                  (double) (MAXALIGN(SizeofHeapTupleHeader) + MAXALIGN(width) + sizeof(ItemIdData)));
 }
 
+/* How many times its rows a page has room for: the heap's last one will be filled. */
+static double
+room_of_page(Relation heap, Page page)
+{
+	double used = BLCKSZ - SizeOfPageHeaderData - PageGetExactFreeSpace(page);
+
+	return Max(1, RelationGetTargetPageUsage(heap, HEAP_DEFAULT_FILLFACTOR) / Max(used, 1));
+}
+
 /* Distinct keys of a heap page in a group, from a sample of evenly spaced ones; 0 if they have none. */
 static double
 sample_page_keys(Build *b, uint32 group)
@@ -296,6 +310,7 @@ sample_page_keys(Build *b, uint32 group)
 	uint32 step = Max(1, b->shared->heap_blocks / SAMPLE_BLOCKS);
 	PbfidxKeySet *set = pbfidx_new_keyset();
 	PbfidxMean m = pbfidx_no_mean(&b->shared->group[group]);
+	bool last;
 
 	b->scan->group = (int) group;
 	for (uint64 block = 0; block < b->shared->heap_blocks; block += step)
@@ -303,7 +318,8 @@ sample_page_keys(Build *b, uint32 group)
 		CHECK_FOR_INTERRUPTS();
 		pbfidx_clear_keyset(set);
 		pbfidx_scan_block(b->scan, (BlockNumber) block, pbfidx_take_into_set, set);
-		pbfidx_add_to_mean(&m, set->n);
+		last = block == b->shared->heap_blocks - 1;
+		pbfidx_add_to_mean(&m, last ? set->n * room_of_page(b->heap, (Page) b->scan->page.data) : set->n);
 	}
 	pbfidx_free_keyset(set);
 	b->scan->live = 0;

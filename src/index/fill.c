@@ -118,14 +118,14 @@ double
 pbfidx_mean_range_keys(const PbfidxSlabKeys *s)
 {
 	/* The last range may be at the heap's end, and not full yet. */
-	int full = s->ranges > 1 ? s->ranges - 1 : s->ranges;
+	int full = s->ranges - 1;
 	PbfidxMean m = pbfidx_no_mean(s->group);
 
 	for (int range = 0; range < full; range++)
 		pbfidx_add_to_mean(&m, s->count[range]);
-	if (m.n == 0 && s->ranges > 0)
-		return s->count[s->ranges - 1];
-	return pbfidx_mean(&m);
+	if (m.n > 0 || s->ranges == 0)
+		return pbfidx_mean(&m);
+	return s->reached == 1 ? Max(s->count[0], s->expected) : s->count[s->ranges - 1];
 }
 
 double

@@ -75,6 +75,7 @@ typedef struct PbfidxSlabKeys
 	uint32 count[PBFIDX_COLUMNS]; /* keys of each range */
 	int ranges;                   /* that have keys or come before one that has */
 	int reached;                  /* ranges that the heap reaches */
+	double expected;              /* distinct keys of a full range, if the caller knows; else 0 */
 	PbfidxKeySet *range;          /* distinct keys of the range being scanned */
 	PbfidxKeySet *slab;           /* distinct keys of the slab */
 	bool too_many;                /* for any upper: `slab` is not complete */
@@ -101,8 +102,8 @@ extern bool pbfidx_collect_slab(PbfidxSlabKeys *s, PbfidxHeapScan *scan, uint64 
 /* The matrices of the leaf slab, s->blocks of them, in memory that stays the set's. */
 extern const uint8 *pbfidx_slab_matrices(PbfidxSlabKeys *s);
 
-/* Distinct keys of a range to size the slab for; the heap's last range, which may not be full, is left out.
- */
+/* Distinct keys of a range to size the slab for. The heap's last range, which may not be full, is left out,
+ * or counts as what is expected of one if there is no other. */
 extern double pbfidx_mean_range_keys(const PbfidxSlabKeys *s);
 /* Distinct keys of the slab, as if the heap reached its end. */
 extern double pbfidx_full_slab_keys(const PbfidxSlabKeys *s);

@@ -55,4 +55,16 @@ for my $case ([ 'large', 60_000, 120, 1e-4 ], [ 'small', 8_000, 40, 1e-3 ])
 	is($node->safe_psql('postgres', "SELECT pbfidx_check('${table}_k_idx') IS NOT NULL"), 't', "$table: right");
 }
 
+# An index that was made with the first row is made for what will come; so is the slab at the end of a table that has begun a
+# page of it: 185 rows are a page, 120 pages a slab.
+for my $case ([ 'first', 1, 200_000 ], [ 'tail', 6 * 120 * 185 + 2, 119 * 185 ])
+{
+	my ($table, $rows, $more) = @$case;
+	$node->safe_psql('postgres', "CREATE TABLE $table (k uuid); INSERT INTO $table SELECT md5(i::text)::uuid FROM generate_series(1, $rows) i;
+		CREATE INDEX ON $table USING pbfidx (k) WITH (false_positive_rate = 0.001)");
+	is($node->safe_psql('postgres', "SELECT heap_pages % 120, pages_per_range FROM pbfidx_stats('${table}_k_idx')"), '1|1', "$table: a page more than slabs");
+	$node->safe_psql('postgres', "INSERT INTO $table SELECT md5(i::text)::uuid FROM generate_series($rows + 1, $rows + $more) i");
+	rate($table, 0.001, 'grown');
+}
+
 done_testing();
