@@ -275,8 +275,8 @@ BEGIN
 		IF setting <> 'both' THEN
 			PERFORM set_config(setting, 'off', true);
 		END IF;
-		EXECUTE format('SELECT count(*), count(*) FILTER (WHERE f <> alone(a, b, NULL)), count(*) FILTER (WHERE g <> alone(a, b, 20000))
-			FROM (SELECT a, b, pbf_agg(x) AS f, pbf_agg(x, 20000) AS g FROM facts GROUP BY %s) s', how) INTO groups, wrong, shared;
+		EXECUTE format('SELECT count(*), count(*) FILTER (WHERE f <> alone(a, b, NULL)), count(*) FILTER (WHERE g <> alone(a, b, 250000))
+			FROM (SELECT a, b, pbf_agg(x) AS f, pbf_agg(x, 250000) AS g FROM facts GROUP BY %s) s', how) INTO groups, wrong, shared;
 		IF setting <> 'both' THEN
 			PERFORM set_config(setting, 'on', true);
 		END IF;
@@ -299,7 +299,7 @@ DECLARE
 	column_name text;
 	plan text;
 BEGIN
-	FOR r.aggregate, column_name IN VALUES ('pbf_agg(x)', 'g'), ('pbf_agg(x, 3)', 'g'), ('pbf_agg(x, 20000)', 'thousandth') LOOP
+	FOR r.aggregate, column_name IN VALUES ('pbf_agg(x)', 'g'), ('pbf_agg(x, 3)', 'g'), ('pbf_agg(x, 20000)', 'thousandth'), ('pbf_agg(x, 250000)', 't') LOOP
 		EXECUTE format('EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) CREATE TEMP TABLE made AS SELECT %I AS g, %s AS f FROM aggregates.many GROUP BY 1',
 			column_name, r.aggregate) INTO plan;
 		r.how := substring(plan from '"Strategy": "(Hashed|Sorted)"');
@@ -477,8 +477,8 @@ CREATE TABLE parted_without_rows PARTITION OF parted DEFAULT;
 INSERT INTO parted SELECT i % 3, i % 7, i FROM generate_series(1, 30000) i;
 ANALYZE parted;
 SELECT v.query, p.in_parallel, p.same FROM unnest(ARRAY[
-	'SELECT pbf_agg(x), pbf_agg(x, 30000), pbf_union_agg(pbf_new(100) + x) FROM parted',
-	'SELECT t, pbf_agg(x), pbf_agg(x, 30000), pbf_intersect_agg(pbf_new(100) + ARRAY[t, x % 100]) FROM parted GROUP BY t'
+	'SELECT pbf_agg(x), pbf_agg(x, 250000), pbf_union_agg(pbf_new(100) + x) FROM parted',
+	'SELECT t, pbf_agg(x), pbf_agg(x, 250000), pbf_intersect_agg(pbf_new(100) + ARRAY[t, x % 100]) FROM parted GROUP BY t'
 ]) WITH ORDINALITY v (query, n), parallel(v.query) p ORDER BY v.n;
 SET enable_partitionwise_aggregate = on;
 SET max_parallel_workers_per_gather = 0;

@@ -15,8 +15,8 @@
 PBF_INLINE uint64x2_t
 key_bits(uint64_t positions, uint32_t part)
 {
-	const int64x2_t pair = {0, -6};
-	int64x2_t shifts = vsubq_s64(pair, vdupq_n_s64(6 * (int64_t) part));
+	const int64_t pair[] = {0, -6}; /* an initialiser of a vector need not be in the order of a load */
+	int64x2_t shifts = vsubq_s64(vld1q_s64(pair), vdupq_n_s64(6 * (int64_t) part));
 	uint64x2_t p = vandq_u64(vshlq_u64(vdupq_n_u64(positions), shifts), vdupq_n_u64(63));
 
 	return vshlq_u64(vdupq_n_u64(1), vreinterpretq_s64_u64(p));

@@ -10,6 +10,10 @@ uint64_t pbf_sparse_secret = 0;
 
 #define HAS_ZERO UINT64_C(1) /* in word 0 */
 
+/* Slots are read out of order (odd: each once). In order, into another set of that secret, hashes would all
+ * go to the same end of it, and each would look for room behind those that came before. */
+#define STRIDE UINT64_C(0x9E3779B97F4A7C15)
+
 /* Slots of a datum of that size; word 0 is not one. */
 static inline uint64_t
 slots_of(uint64_t bytes)
@@ -79,9 +83,11 @@ pbf_sparse_hashes(const PbfFilter *f, uint64_t bytes, void *out)
 
 	if ((f->words[0] & HAS_ZERO) && f->blocks > 0)
 		memset(p + n++, 0, sizeof(uint64_t));
-	for (uint64_t i = 1; i <= slots && n < f->blocks; i++)
+	for (uint64_t i = 0; i < slots && n < f->blocks; i++)
 	{
-		if (f->words[i] != 0)
-			memcpy(p + n++ * sizeof(uint64_t), &f->words[i], sizeof(uint64_t));
+		const uint64_t *slot = &f->words[1 + (i * STRIDE & (slots - 1))];
+
+		if (*slot != 0)
+			memcpy(p + n++ * sizeof(uint64_t), slot, sizeof(uint64_t));
 	}
 }

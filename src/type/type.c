@@ -35,9 +35,14 @@ pbf_fetch_raw(Datum d)
 PbfFilter *
 pbf_fetch(Datum d)
 {
-	PbfFilter *f = pbf_fetch_raw(d);
+	PbfFilter *f = pbf_fetch_raw(d), *finished;
 
-	return f->flags & PBF_FLAGS_UNFINISHED ? pbf_finish(f) : f;
+	if (!(f->flags & PBF_FLAGS_UNFINISHED))
+		return f;
+	finished = pbf_finish(f);
+	if ((Pointer) f != DatumGetPointer(d))
+		pfree(f);
+	return finished;
 }
 
 PbfFilter *
