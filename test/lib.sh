@@ -370,8 +370,9 @@ sql()
 # build_faults SRC STAGE: a tree like any other, whose library has test/faults/points.c in front of the server's functions.
 build_faults()
 {
-	local wrap="XLogInsert log_newpage_buffer GenericXLogFinish UnlockReleaseBuffer palloc palloc0 repalloc MemoryContextAlloc \
-		MemoryContextAllocExtended ReadBuffer ReadBufferExtended" name link=test/faults/points.o
+	local wrap="XLogInsert log_newpage_buffer GenericXLogFinish UnlockReleaseBuffer palloc palloc0 palloc_extended repalloc repalloc_huge \
+		MemoryContextAlloc MemoryContextAllocHuge MemoryContextAllocZero MemoryContextAllocExtended AllocSetContextCreateInternal \
+		ReadBuffer ReadBufferExtended read_stream_next_buffer" name link=test/faults/points.o
 	for name in $wrap; do
 		link+=" -Wl,--wrap=$name"
 	done

@@ -31,11 +31,14 @@ client()
 	background as_server pgbench -n -c "$clients" -j 1 -T "$SECONDS_TO_RUN" "${rate[@]}" "${files[@]}" >"$W/log/$name" 2>&1
 }
 
-# Every hundredth transaction or so tells the memory of its session, in a transaction of its own.
-memory='\set look random(1, 100)
-\if :look = 1
-INSERT INTO memory (bytes) SELECT sum(total_bytes) FROM pg_backend_memory_contexts;
-\endif'
+# Every twentieth transaction or so tells the memory of its session, in a transaction of its own.
+tell='INSERT INTO memory (bytes) SELECT sum(total_bytes) FROM pg_backend_memory_contexts;'
+memory="\\set look random(1, 20)
+\\if :look = 1
+$tell
+\\endif"
+
+check="SELECT pbfidx_check('t_k'), pbfidx_check('t_tags'), pbfidx_check('t_half'), pbfidx_check('t_keys'), pbfidx_check('t_doc');"
 
 start_all()
 {
@@ -60,9 +63,10 @@ COMMIT;
 '"$memory"
 	# In one session: REINDEX CONCURRENTLY puts an index with another OID into the place.
 	client maintenance 1 0 '\set a random(0, 3000)
-SELECT pbfidx_resummarize($$t_k$$, :a, :a + 500), pbfidx_resummarize($$t_tags$$, :a, :a + 500), pbfidx_resummarize($$t_half$$, :a, :a + 500), pbfidx_resummarize($$t_keys$$, :a, :a + 500);
-'"$memory" "SELECT pbfidx_resummarize('t_k');" 'REINDEX INDEX CONCURRENTLY t_k;' 'REINDEX INDEX CONCURRENTLY t_tags;' 'REINDEX INDEX CONCURRENTLY t_keys;' \
-		"SELECT pbfidx_check('t_k'), pbfidx_check('t_tags'), pbfidx_check('t_half'), pbfidx_check('t_keys');"
+SELECT pbfidx_resummarize($$t_k$$, :a, :a + 500), pbfidx_resummarize($$t_tags$$, :a, :a + 500), pbfidx_resummarize($$t_half$$, :a, :a + 500),
+	pbfidx_resummarize($$t_keys$$, :a, :a + 500), pbfidx_resummarize($$t_doc$$, :a, :a + 500);
+'"$tell" "SELECT pbfidx_resummarize('t_k');" 'REINDEX INDEX CONCURRENTLY t_k;' 'REINDEX INDEX CONCURRENTLY t_tags;' 'REINDEX INDEX CONCURRENTLY t_keys;' 'REINDEX INDEX CONCURRENTLY t_doc;' \
+		"$check"
 	# Old rows go, so that the table stays as large as it is; its end is cut off now and then.
 	client renewal 1 0.2 'DELETE FROM t WHERE id < (SELECT max(id) - 30000 FROM t);' 'SELECT count(*) FROM t;'
 }
@@ -93,7 +97,7 @@ for log in "$W"/log/{writers,readers,maintenance,renewal}; do
 	! grep -E "ERROR|aborted|WARNING|terminated" "$log" || fail "$(basename "$log") met an error"
 done
 ! grep -E "PANIC|TRAP|terminated by signal|corrupted" "$W/log/server" || fail "worse in the server's log"
-sql -Atc "SELECT pbfidx_check('t_k'), pbfidx_check('t_tags'), pbfidx_check('t_half'), pbfidx_check('t_keys')" >/dev/null || fail "pbfidx_check"
+sql -Atc "$check" >/dev/null || fail "pbfidx_check"
 sql -Atc "SELECT compare(0, 1)" >/dev/null || fail "rows are missed in the end"
 
 # After the first fifth of the time caches are full.
@@ -104,13 +108,13 @@ SELECT count(*) FILTER (WHERE after > before + 2000000) || ' of ' || count(*) ||
 SQL
 )
 case $grown in
-"0 of 0 "*) fail "nothing is known of memory" ;;
-"0 of "*) ;;
+"0 of 9 "*) ;;
+"0 of "*) [ "$1" -lt 5 ] || fail "little is known of memory: $grown" ;;
 *) fail "$grown" ;;
 esac
 sql -At -c "SELECT 'compared ' || sum(rows) || ' rows in ' || count(*) || ' readings; rows written: ' || (SELECT max(id) FROM t) ||
 	'; autovacuum: ' || (SELECT autovacuum_count FROM pg_stat_user_tables WHERE relname = 't') FROM compared" -c "SELECT '$grown'"
 [ "$(sql -Atc 'SELECT count(*) > 20 FROM compared')" = t ] || fail "readers compared nothing"
-[ "$(sql -Atc "SELECT autovacuum_count > 0 FROM pg_stat_user_tables WHERE relname = 't'")" = t ] || fail "autovacuum did nothing"
+[ "$(sql -Atc "SELECT autovacuum_count >= $1 FROM pg_stat_user_tables WHERE relname = 't'")" = t ] || fail "autovacuum did little"
 echo "$FAILED failed"
 [ "$FAILED" = 0 ]

@@ -22,6 +22,9 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/lock.h"
+#if PG_VERSION_NUM >= 170000
+#include "storage/read_stream.h"
+#endif
 #include "utils/guc.h"
 #include "utils/palloc.h"
 
@@ -168,50 +171,29 @@ allocate(void)
 		        errdetail("Allocation %d fails.", at));
 }
 
-extern void *__real_palloc(Size size);
-extern void *__wrap_palloc(Size size);
-void *
-__wrap_palloc(Size size)
-{
-	allocate();
-	return __real_palloc(size);
-}
+/* A function of the server that allocates. */
+#define ALLOCATES(result, name, parameters, arguments) \
+	extern result __real_##name parameters;            \
+	extern result __wrap_##name parameters;            \
+	result __wrap_##name parameters                    \
+	{                                                  \
+		allocate();                                    \
+		return __real_##name arguments;                \
+	}
 
-extern void *__real_palloc0(Size size);
-extern void *__wrap_palloc0(Size size);
-void *
-__wrap_palloc0(Size size)
-{
-	allocate();
-	return __real_palloc0(size);
-}
-
-extern void *__real_repalloc(void *pointer, Size size);
-extern void *__wrap_repalloc(void *pointer, Size size);
-void *
-__wrap_repalloc(void *pointer, Size size)
-{
-	allocate();
-	return __real_repalloc(pointer, size);
-}
-
-extern void *__real_MemoryContextAlloc(MemoryContext context, Size size);
-extern void *__wrap_MemoryContextAlloc(MemoryContext context, Size size);
-void *
-__wrap_MemoryContextAlloc(MemoryContext context, Size size)
-{
-	allocate();
-	return __real_MemoryContextAlloc(context, size);
-}
-
-extern void *__real_MemoryContextAllocExtended(MemoryContext context, Size size, int flags);
-extern void *__wrap_MemoryContextAllocExtended(MemoryContext context, Size size, int flags);
-void *
-__wrap_MemoryContextAllocExtended(MemoryContext context, Size size, int flags)
-{
-	allocate();
-	return __real_MemoryContextAllocExtended(context, size, flags);
-}
+ALLOCATES(void *, palloc, (Size size), (size))
+ALLOCATES(void *, palloc0, (Size size), (size))
+ALLOCATES(void *, palloc_extended, (Size size, int flags), (size, flags))
+ALLOCATES(void *, repalloc, (void *pointer, Size size), (pointer, size))
+ALLOCATES(void *, repalloc_huge, (void *pointer, Size size), (pointer, size))
+ALLOCATES(void *, MemoryContextAlloc, (MemoryContext context, Size size), (context, size))
+ALLOCATES(void *, MemoryContextAllocHuge, (MemoryContext context, Size size), (context, size))
+ALLOCATES(void *, MemoryContextAllocZero, (MemoryContext context, Size size), (context, size))
+ALLOCATES(void *, MemoryContextAllocExtended, (MemoryContext context, Size size, int flags),
+          (context, size, flags))
+ALLOCATES(MemoryContext, AllocSetContextCreateInternal,
+          (MemoryContext parent, const char *name, Size least, Size first, Size most),
+          (parent, name, least, first, most))
 
 /* ---- reading ---- */
 
@@ -243,3 +225,14 @@ __wrap_ReadBufferExtended(Relation relation, ForkNumber fork, BlockNumber block,
 	read_page();
 	return __real_ReadBufferExtended(relation, fork, block, mode, strategy);
 }
+
+#if PG_VERSION_NUM >= 170000
+extern Buffer __real_read_stream_next_buffer(ReadStream *stream, void **data);
+extern Buffer __wrap_read_stream_next_buffer(ReadStream *stream, void **data);
+Buffer
+__wrap_read_stream_next_buffer(ReadStream *stream, void **data)
+{
+	read_page();
+	return __real_read_stream_next_buffer(stream, data);
+}
+#endif

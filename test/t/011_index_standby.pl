@@ -51,18 +51,21 @@ sub say_to
 	return $s->{out} =~ s/\n?^done\n//mr;
 }
 
-# Rows that the sequential scan of a snapshot sees and the index does not find; and whether there were enough to compare.
-sub lost_rows
+# Rows that the sequential scan of a snapshot sees, or a share of them.
+sub rows_looked_for
 {
-	my ($every) = @_;
+	my ($every, $rest) = @_;
 	return <<"SQL";
-		SELECT count(*) FILTER (WHERE a.n <> 1 OR b.n <> 1 OR c.n <> 1) || ' of ' || (count(*) > 100)
-		FROM (SELECT id, k, w, keys FROM t WHERE id % $every = 0 OFFSET 0) s,
+		FROM (SELECT id, k, w, keys FROM t WHERE id % $every = $rest OFFSET 0) s,
 			LATERAL (SELECT count(*) AS n FROM t WHERE t.k = s.k AND t.id + 0 = s.id) a,
 			LATERAL (SELECT count(*) AS n FROM t WHERE t.w = s.w AND t.id + 0 = s.id) b,
-			LATERAL (SELECT count(*) AS n FROM t WHERE t.keys @> s.keys AND t.w = s.w AND t.id + 0 = s.id) c;
+			LATERAL (SELECT count(*) AS n FROM t WHERE t.keys @> s.keys AND t.w = s.w AND t.id + 0 = s.id) c
 SQL
 }
+my $is_lost = 'a.n <> 1 OR b.n <> 1 OR c.n <> 1';
+
+# Those that the index does not find; and whether there were enough to compare.
+sub lost_rows { return "SELECT count(*) FILTER (WHERE $is_lost) || ' of ' || (count(*) > 100)" . rows_looked_for($_[0], 0) . ';'; }
 my $index_only = 'SET enable_seqscan = off; SET jit = off;';
 
 sub checked
@@ -140,14 +143,20 @@ for my $round (1 .. 3)
 	run_sql("UPDATE t SET k = random() * 1e9 WHERE id % 97 = $round");
 	compare("round $round, rebuilt");
 }
-# Checks while replay moves slabs about: one of a hundred or so meets a slab whose pages were given to another one.
+# Checks and look-ups while replay moves slabs about and keys change: one of a hundred checks or so meets a slab whose pages
+# were given to another one.
 {
 	my @runs;
+	my $look = "SELECT 1 / (count(*) FILTER (WHERE $is_lost) = 0 AND count(*) > 100)::int" . rows_looked_for(97, ':rest') . ";\n";
+	$before = slabs();
 	for ([ $primary, "\\set a random(0, 14000)\nSELECT pbfidx_resummarize('t_k', :a, :a + 300), pbfidx_resummarize('t_keys', :a, :a + 300);\n" ],
+		[ $primary, "\\set a random(0, 25000)\nUPDATE t SET k = random() * 1e9 WHERE id BETWEEN :a AND :a + 20;\n" ],
+		[ $primary, "VACUUM t;\n" ],
+		[ $standby, "\\set rest random(0, 96)\nBEGIN ISOLATION LEVEL REPEATABLE READ;\nSET LOCAL enable_seqscan = off;\nSET LOCAL jit = off;\n$look\\sleep 50 ms\n${look}COMMIT;\n" ],
 		[ $standby, "SELECT pbfidx_check('t_k', false), pbfidx_check('t_keys', false);\n" ])
 	{
 		my ($node, $sql) = @$_;
-		my $script = $node->basedir . '/script.sql';
+		my $script = $node->basedir . '/script' . @runs . '.sql';
 		open my $f, '>', $script or die "$script: $!";
 		print $f $sql;
 		close $f;
@@ -157,10 +166,11 @@ for my $round (1 .. 3)
 	}
 	for my $r (@runs)
 	{
-		ok($r->{run}->finish && ${ $r->{out} } !~ /ERROR/, 'rebuilds and checks together on the ' . $r->{node}->name) or diag(${ $r->{out} });
+		ok($r->{run}->finish && ${ $r->{out} } !~ /ERROR/, 'rebuilds, changes, checks and look-ups together on the ' . $r->{node}->name) or diag(${ $r->{out} });
 		note(${ $r->{out} } =~ /(actually processed: \d+)/);
 	}
 }
+isnt(slabs(), $before, 'slabs were moved');
 cmp_ok(stats('index_pages'), '<', $size * 1.8, 'and the pages are recycled: ' . stats('index_pages') . " after $size");
 my $plain = 'SET enable_bitmapscan = off; SET enable_seqscan = on; SELECT sum(hashint4(k)::bigint), count(*) FROM t; SET enable_bitmapscan = on; SET enable_seqscan = off;';
 is(say_to($old, $plain), $sum, 'nothing has changed for the old snapshot');

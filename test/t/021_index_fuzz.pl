@@ -1,5 +1,6 @@
 # Random tables, random pbfidx indexes, random statements and random conditions: after each statement the index is checked and
-# answers as the sequential scan.
+# answers as the sequential scan; at the end of each table also after a crash, for which all that was logged is replayed and
+# compared with the pages.
 #
 # PBF_FUZZ_ROUNDS: how many tables (default 4); PBF_FUZZ_SEED: to repeat a run.
 
@@ -21,6 +22,8 @@ $node->append_conf('postgresql.conf', <<'CONF');
 autovacuum = off
 jit = off
 wal_consistency_checking = all
+max_wal_size = 4GB
+checkpoint_timeout = 1h
 shared_buffers = 16MB
 maintenance_work_mem = 8MB
 min_parallel_table_scan_size = 0
@@ -29,6 +32,8 @@ CONF
 $node->start;
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION pbf;
+CREATE EXTENSION pg_trgm;
+CREATE EXTENSION pbf_trgm;
 CREATE TYPE mood AS ENUM ('a', 'b', 'c', 'd', 'e');
 CREATE DOMAIN small AS int;
 
@@ -62,8 +67,15 @@ my %make = (
 	date => "(date '2020-01-01' + (%s)::int %% 20000)", timestamptz => "(timestamptz '2020-01-01 00:00+0' + (%s) * interval '1 hour')",
 	interval => "((%s) * interval '1 hour')", inet => "(inet '10.0.0.0' + (%s))", mood => "(ARRAY['a', 'b', 'c', 'd', 'e']::mood[])[1 + (%s) %% 5]",
 	bool => '((%s) %% 2 = 0)', small => '(%s)::small', 'int[]' => 'ARRAY[%s, 1]::int[]', jsonb => "jsonb_build_object('x', %s)",
-	int4range => 'int4range(%s::int, %1$s::int + 5)', bit => "((%s) %% 2)::int::bit(1)", oid => '(%s)::oid');
+	int4range => 'int4range(%s::int, %1$s::int + 5)', tsvector => "to_tsvector('simple', 'w' || %s || ' v' || (%1\$s) %% 50)", trigrams => "('number ' || %s || '!')::text", bit => "((%s) %% 2)::int::bit(1)", oid => '(%s)::oid');
 my @types = sort keys %make;
+
+# Conditions on types with several keys; %s: an integer.
+my %conditions = (
+	'int[]' => [ 'COL @> ARRAY[%s]::int[]', 'COL && ARRAY[%s, -1]::int[]', 'COL <@ ARRAY[%s, 1]::int[]', 'COL = ARRAY[%s, 1]::int[]' ],
+	jsonb => [ q(COL @> jsonb_build_object('x', %s)), q(COL ? 'x'), q(COL ?| '{y,x}'), q(COL @? '$.x ? (@ == %s)'), q(COL @@ '$.x == %s || $.x < 3') ],
+	tsvector => [ q(COL @@ to_tsquery('simple', 'w%s')), q(COL @@ to_tsquery('simple', 'w%s | v7 & !w3')), q(COL @@ to_tsquery('simple', 'w%s:*')), q(COL @@ phraseto_tsquery('simple', 'w3 v3')) ],
+	trigrams => [ q(COL LIKE '%%number %s!%%'), q(COL ILIKE '%%BER %s%%'), q(COL ~ 'ber %s[0-9]*!'), q(COL ~* '^NUMBER (%s|17)'), q(COL = 'number %s!') ]);
 
 sub value { my ($type, $x) = @_; return sprintf($make{$type}, $x); }
 
@@ -74,7 +86,7 @@ sub make_table
 {
 	@columns = map { pick(@types) } 1 .. 1 + rand 5;
 	$distinct = pick(1, 20, 1000, 100000);
-	my $definition = join ', ', map { "c$_ $columns[$_]" } 0 .. $#columns;
+	my $definition = join ', ', map { "c$_ " . ($columns[$_] eq 'trigrams' ? 'text' : $columns[$_]) } 0 .. $#columns;
 	my $fill = pick(10, 50, 100);
 	my $kind = pick('', '', '', 'UNLOGGED');
 	$node->safe_psql('postgres', "DROP TABLE IF EXISTS t; CREATE $kind TABLE t (id bigserial, $definition, pad text NOT NULL DEFAULT repeat('x', "
@@ -98,7 +110,7 @@ sub insert
 sub make_index
 {
 	my $concurrently = pick('', '', 'CONCURRENTLY');
-	my @keys = map { "c$_" } 0 .. $#columns;
+	my @keys = map { "c$_" . ($columns[$_] eq 'trigrams' ? ' pbf_trgm_ops' : '') } 0 .. $#columns;
 	push @keys, pick('(md5(pad))', '(id % 100)') if rand() < 0.2;
 	my $predicate = rand() < 0.2 ? 'WHERE id % 2 = 0' : '';
 	$tail = $predicate ? ' AND id % 2 = 0' : '';
@@ -150,6 +162,7 @@ sub term
 	my $i = int(rand @columns);
 	my $type = $columns[$i];
 	my $constant = value($type, int(rand $distinct));
+	return sprintf(pick(@{ $conditions{$type} }) =~ s/COL/c$i/r, (int(rand $distinct)) x 2) if $conditions{$type} && rand() < 0.7;
 	return pick(
 		"c$i = $constant", "c$i = $constant", "c$i = " . literal($type),
 		"c$i IN ($constant, " . value($type, int(rand $distinct)) . ", NULL)",
@@ -209,6 +222,10 @@ for my $round (1 .. $rounds)
 	}
 	ok(!$broken, "round $round: " . join(', ', @columns));
 	last if $broken;
+	$node->stop('immediate');
+	$node->start;
+	next if $node->safe_psql('postgres', "SELECT relpersistence FROM pg_class WHERE oid = 't'::regclass") eq 'u';
+	ok(compare(\@history), "round $round, replayed") or last;
 }
 note("$compared conditions, $used by the index, $rows rows");
 cmp_ok($used, '>', $compared / 3, 'the index was used');

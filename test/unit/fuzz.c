@@ -1,5 +1,5 @@
 /*
- * fuzz.c: libFuzzer over the validator and the operations (make run-fuzz).
+ * fuzz.c: libFuzzer over the validator and the operations of each kernel (make run-fuzz).
  *
  * The input: a byte that says how many hashes there are at the end to work with, a filter's external bytes,
  * the hashes. What the validator takes must come out as it went in, and must keep its promises in every
@@ -70,7 +70,7 @@ use_set(PbfFilter *f, uint64_t bytes, const uint64_t *h, int n)
 	free(hashes);
 }
 
-/* The hashes are in the words, say all kernels, one by one and together. */
+/* The hashes are in the words, one by one and together. */
 static void
 must_contain(const PbfGeometry *g, const uint64_t *words, const uint64_t *h, int n)
 {
@@ -106,13 +106,16 @@ use_smaller(const PbfGeometry *g, const uint64_t *words, const uint64_t *h, int 
 	if (!pbf_geometry_valid(&to, &why))
 		return;
 	out = zeroed(pbf_stored_bytes(&to));
-	pbf_filter_resize(g, words, &to, out, (PbfSlice){0, 1});
+	for (uint64_t i = 0; i < (uint64_t) n + 1; i++)
+		pbf_filter_resize(g, words, &to, out, (PbfSlice){i, n + 1});
 	must_contain(&to, out, h, n);
 	free(out);
 }
 
-static void
-use_filter(const PbfFilter *f, const uint64_t *h, int n)
+/* Every operation on a filter. Returns its words with the hashes; absent: for each hash, what is said of its
+ * complement. */
+static uint64_t *
+use_filter(const PbfFilter *f, const uint64_t *h, int n, uint8_t *absent)
 {
 	PbfGeometry g = pbf_geometry_of(f);
 	uint64_t bytes = pbf_words(&g) * sizeof(uint64_t);
@@ -141,8 +144,49 @@ use_filter(const PbfFilter *f, const uint64_t *h, int n)
 	pbf_filter_union(&g, other, f->words);
 	MUST(memcmp(other, words, bytes) == 0);
 	use_smaller(&g, words, h, n);
-	free(words);
+	for (int i = 0; i < n; i++)
+	{
+		uint64_t complement = ~h[i];
+
+		pbf_filter_contains_many(&g, words, &complement, 1, absent + i);
+		MUST(absent[i] == pbf_filter_contains(&g, words, complement));
+	}
 	free(other);
+	return words;
+}
+
+/* All kernels say the same. */
+static void
+use_kernels(const PbfFilter *f, const uint64_t *h, int n)
+{
+	const char *names[] = {"avx2", "avx512", "neon"};
+	PbfGeometry g = pbf_geometry_of(f);
+	uint8_t absent[MAX_HASHES], same[MAX_HASHES];
+	uint64_t *words, *again;
+
+	pbf_kernel_use(&pbf_kernel_scalar);
+	words = use_filter(f, h, n, absent);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	{
+		if (pbf_kernel_find(names[i]) == NULL)
+			continue;
+		pbf_kernel_use(pbf_kernel_find(names[i]));
+		again = use_filter(f, h, n, same);
+		MUST(memcmp(words, again, pbf_words(&g) * sizeof(uint64_t)) == 0);
+		MUST(memcmp(absent, same, n) == 0);
+		free(again);
+	}
+	free(words);
+}
+
+static int sets, filters;
+
+/* What takes no input is not tested. */
+static void
+must_have_used_some(void)
+{
+	printf("sets: %d, filters: %d\n", sets, filters);
+	MUST(sets > 0 && filters > 0);
 }
 
 int
@@ -174,10 +218,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	else
 	{
 		check_round_trip(f, bytes, data, n);
+		if (sets + filters == 0)
+			atexit(must_have_used_some);
 		if (f->flags & PBF_FLAG_SPARSE)
-			use_set(f, bytes, h, hashes);
+			sets++, use_set(f, bytes, h, hashes);
 		else
-			use_filter(f, h, hashes);
+			filters++, use_kernels(f, h, hashes);
 	}
 	free(f);
 	return 0;
