@@ -6,14 +6,15 @@
 # it is freed, with relation cache entries that are dropped when nobody holds them, and with valgrind's requests. That
 # takes 5 minutes, once: the server stays in $PBF_CACHE. Steps:
 #
-#   suites     check.sh --quick, every WAL record replayed and compared (wal_consistency_checking = all)
+#   suites     check.sh --quick, with wal_consistency_checking = all in what crashes or has a standby
+#   replay     regression tests of the index on a server with a standby that compares what it replays with the pages
 #   discard    regression tests with debug_discard_caches = 1: whatever a cache invalidation could take away is taken away at once
 #   valgrind   regression tests under valgrind: use of uninitialised or freed memory, inside palloc's chunks too
 #
 # Without STEP: all of these. (Undefined behaviour is looked for by check.sh itself.)
 #
 #   -v MAJOR   version of PostgreSQL: 15 (default), 17, 18
-#   -t TESTS   the regression tests of the steps discard and valgrind (default: those that are not too long for them; some
+#   -t TESTS   the regression tests of replay, discard and valgrind (default: those that are not too long for them; some
 #              would take hours)
 #
 # Environment: PBF_CACHE (default ~/.cache/pbf), TMPDIR, KEEP (see lib.sh).
@@ -32,7 +33,7 @@ while getopts v:t:h option; do
 	v) MAJOR=$OPTARG ;;
 	t) TESTS=$OPTARG ;;
 	h)
-		sed -n '3,22s/^# \{0,1\}//p' test/asserts.sh
+		sed -n '3,23s/^# \{0,1\}//p' test/asserts.sh
 		exit 0
 		;;
 	*) die "see -h" ;;
@@ -40,7 +41,7 @@ while getopts v:t:h option; do
 done
 shift $((OPTIND - 1))
 STEPS=("$@")
-[ $# -gt 0 ] || STEPS=(suites discard valgrind)
+[ $# -gt 0 ] || STEPS=(suites replay discard valgrind)
 
 # --- the server -----------------------------------------------------------------------------------------------------
 
@@ -106,6 +107,29 @@ make_server()
 suites()
 {
 	PBF_SETTINGS="wal_consistency_checking = all" PBF_LIMIT=3600 bash test/check.sh --quick
+}
+
+replay()
+{
+	local standby=$W/standby
+	start_server "$W/stage" "wal_consistency_checking = all" "autovacuum = off"
+	as_server "$BINDIR/pg_basebackup" -h "$W" -U postgres -D "$standby" -R -C -S standby --checkpoint=fast
+	echo "unix_socket_directories = '$standby'" >>"$standby/postgresql.conf"
+	as_server "$BINDIR/pg_ctl" -D "$standby" -l "$W/log/standby" -w start >/dev/null
+	regress_here "index_reports index_types index_paths index_rows multikey trgm"
+	sql -c "SELECT pg_switch_wal()" >/dev/null
+	sql -v end="$(sql -Atc 'SELECT pg_current_wal_insert_lsn()')" -h "$standby" <<-'SQL' >/dev/null
+		SELECT set_config('replay.end', :'end', false);
+		DO $$ BEGIN
+			FOR i IN 1..3000 LOOP
+				EXIT WHEN pg_last_wal_replay_lsn() >= current_setting('replay.end')::pg_lsn;
+				PERFORM pg_sleep(0.2);
+			END LOOP;
+			ASSERT pg_last_wal_replay_lsn() >= current_setting('replay.end')::pg_lsn, 'the standby is behind';
+		END $$;
+	SQL
+	as_server "$BINDIR/pg_ctl" -D "$standby" -m fast -w stop >/dev/null
+	! grep -E "PANIC|TRAP|inconsistent page|terminated by signal" "$W/log/standby" || die "worse in the standby's log"
 }
 
 discard()
@@ -174,6 +198,7 @@ for step in "${STEPS[@]}"; do
 	SECONDS=0
 	case $step in
 	suites) run suites ;;
+	replay) run own_step replay ;;
 	discard) run own_step discard ;;
 	valgrind) run own_step valgrind_all ;;
 	*) die "no such step: $step" ;;

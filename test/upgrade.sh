@@ -74,7 +74,12 @@ answers()
 		SELECT count(*) FROM t WHERE m = 'ok';
 		SELECT count(*) FROM part WHERE k IN (5, 6, 7);
 		SELECT count(*) FROM (SELECT * FROM t OFFSET 0) s, LATERAL (SELECT count(*) AS n FROM t WHERE k = s.k AND w = s.w AND id + 0 = s.id) a WHERE n <> 1;
+		SELECT id FROM d WHERE tags @> '{17}' ORDER BY id;
+		SELECT count(*) FROM d WHERE tags && '{7, -1}' AND doc @> '{"w": "w7"}';
+		SELECT id FROM d WHERE doc @? '$.k ? (@ == 99)' ORDER BY id;
+		SELECT id FROM d WHERE line LIKE '%number 123!%' OR line ~ 'ber 77[0-9]!' ORDER BY id;
 		EXPLAIN (COSTS OFF) SELECT * FROM t WHERE k = 17;
+		EXPLAIN (COSTS OFF) SELECT * FROM d WHERE tags @> '{17}' AND doc @> '{"w": "w7"}' AND line LIKE '%number 123!%';
 	SQL
 }
 
@@ -106,11 +111,16 @@ sql <<-'SQL'
 	CREATE INDEX ON part USING pbfidx (k);
 	INSERT INTO part SELECT generate_series(1, 9000);
 	INSERT INTO t SELECT i, i, 'w' || i, date '2020-01-01' + i, int4range(i, i + 5), 'ok' FROM generate_series(30001, 32000) i;
-	VACUUM ANALYZE t;
+	CREATE EXTENSION pg_trgm;
+	CREATE EXTENSION pbf_trgm;
+	CREATE TABLE d AS SELECT i AS id, ARRAY[i, i % 10] AS tags, jsonb_build_object('k', i, 'w', 'w' || i % 50) AS doc, 'line number ' || i || '!' AS line
+		FROM generate_series(1, 5000) i;
+	CREATE INDEX d_idx ON d USING pbfidx (tags, doc, line pbf_trgm_ops);
+	VACUUM ANALYZE t, d;
 SQL
 answers >"$W/before"
-is "$1 answers" "$(grep -c 'Bitmap Index Scan on t_idx' "$W/before")" 1
-is "indexes before" "$(check_all)" 4
+is "$1 answers" "$(grep -c 'Bitmap Index Scan on [td]_idx' "$W/before")" 2
+is "indexes before" "$(check_all)" 5
 stop "$1"
 
 # Runs in $W, where it leaves files.
@@ -122,11 +132,14 @@ is "answers as before" "$(<"$W/after")" "$(<"$W/before")"
 is "a warning where the server's hash functions are used" "$(grep -o 'index "[a-z_]*" was built by PostgreSQL [0-9]*' "$W/log/warnings" | sort -u)" \
 	"index \"t_range\" was built by PostgreSQL $1"
 sql -c "INSERT INTO t SELECT i, i, 'w' || i, date '2020-01-01' + i % 9, int4range(i, i + 5), 'ok' FROM generate_series(40001, 44000) i" \
-	-c "UPDATE t SET k = -k WHERE id % 10 = 0" -c "REINDEX INDEX t_range" -c "VACUUM t" -c "SELECT pbfidx_resummarize('t_idx')" >/dev/null
-is "indexes after changes" "$(check_all)" 4
+	-c "UPDATE t SET k = -k WHERE id % 10 = 0" -c "REINDEX INDEX t_range" -c "INSERT INTO d SELECT i, ARRAY[i, 17], '{\"k\": 99}', 'more' FROM generate_series(5001, 6000) i" -c "VACUUM t, d" -c "SELECT pbfidx_resummarize('t_idx')" >/dev/null
+is "indexes after changes" "$(check_all)" 5
 is "rows after changes" "$(sql -Atc "SET enable_seqscan = off" -c "SELECT count(*) FROM (SELECT * FROM t OFFSET 0) s,
 	LATERAL (SELECT count(*) AS n FROM t WHERE k = s.k AND w = s.w AND id + 0 = s.id) a,
 	LATERAL (SELECT count(*) AS n FROM t WHERE r = s.r AND id + 0 = s.id LIMIT 1) b WHERE a.n <> 1 OR b.n <> 1")" 0
+is "rows of documents after changes" "$(sql -Atc "SET enable_seqscan = off" -c "SELECT count(*) FROM (SELECT * FROM d OFFSET 0) s,
+	LATERAL (SELECT count(*) AS n FROM d WHERE tags @> s.tags AND doc @> s.doc AND id + 0 = s.id) a,
+	LATERAL (SELECT count(*) AS n FROM d WHERE line LIKE '%' || s.line AND id + 0 = s.id) b WHERE a.n <> 1 OR b.n <> 1")" 0
 is "no warning after REINDEX" "$(sql -Atc "SET enable_seqscan = off" -c "SELECT count(*) FROM t WHERE r = int4range(40001, 40006)" 2>&1)" 1
 is "the old server's build is the new one's" "$(sql -Atc "SELECT f = (SELECT pbf_agg(i) FROM generate_series(7, 35) i) FROM filters WHERE id = 7")" t
 stop "$2"

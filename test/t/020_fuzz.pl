@@ -193,9 +193,12 @@ SQL
 cmp_ok(scalar @functions, '>', 190, 'functions found');
 cmp_ok(scalar @operators, '>', 15, 'operators found');
 
+# Each in turn, so that none is left out.
+my ($next_function, $next_operator) = (0, 0);
+
 sub function_call
 {
-	my ($name, $kind, $types) = @{ pick(@functions) };
+	my ($name, $kind, $types) = @{ $functions[ $next_function++ % @functions ] };
 	my @types = split /;/, $types // '';
 	my $any = pick(@element);
 	if ($kind eq 'a')
@@ -211,7 +214,7 @@ sub function_call
 
 sub operator_call
 {
-	my ($name, $left, $right) = @{ pick(@operators) };
+	my ($name, $left, $right) = @{ $operators[ $next_operator++ % @operators ] };
 	my $any = pick(@element);
 	return 'SELECT (' . argument($left, $any) . " $name " . argument($right, $any) . ')::text';
 }
@@ -247,6 +250,7 @@ sub promise
 
 # --- calls --------------------------------------------------------------------------------------------------------
 
+cmp_ok($calls / 4, '>', scalar @functions, 'calls enough for every function');
 my @queries = map { rand() < 0.55 ? function_call() : rand() < 0.4 ? operator_call() : promise() } 1 .. $calls;
 my $script = "SELECT try(q) FROM (VALUES (''), ('')) v (q) \\g /dev/null\n";
 $script .= "SELECT try(\$query\$$_\$query\$);\n" for @queries;
@@ -261,19 +265,23 @@ my @memory = map { /^memory (\d+)/ ? $1 : () } @answers;
 @answers = grep { !/^memory/ } @answers;
 is(scalar @answers, 2 * $calls, 'every call ended') or diag('the next one: ' . ($queries[ @answers % $calls ] // ''));
 
-my %count;
+my (%count, %succeeded);
 my @bad;
 for my $i (0 .. $#answers)
 {
 	my ($state, $rest) = split / /, $answers[$i], 2;
 	my $kind = $queries[ $i % $calls ] =~ /^SELECT (coalesce|\(SELECT (?!string_agg))/ ? 'promise' : 'call';
 	$count{"$kind $state"}++;
+	$succeeded{$1} = 1 if $state eq 'ok' && $queries[ $i % $calls ] =~ /\b(pbf\w*)\(/;
 	push @bad, "$answers[$i]\n    $queries[$i % $calls]"
 	  if $state =~ /^XX|^5[378]|^P0|^42601/ || ($kind eq 'promise' && "$state $rest" =~ /^ok (false|f|NULL)$/);
 }
 note("$_: $count{$_}") for sort keys %count;
 is(scalar @bad, 0, 'no internal error, no broken promise') or diag(join("\n", @bad[ 0 .. ($#bad < 20 ? $#bad : 20) ]));
 cmp_ok($count{'call ok'} // 0, '>', $calls / 5, 'many calls succeeded');
+my %names = map { ($_->[0] =~ s{.*\.}{}r => 1) } grep { ($_->[2] // '') !~ /internal|cstring/ } @functions;
+my @never = grep { !$succeeded{$_} } sort keys %names;
+cmp_ok(scalar @never, '<', keys(%names) / 4, 'of most functions at least one: never of ' . join(', ', @never));
 cmp_ok($count{'promise ok'} // 0, '>', $calls / 20, 'many promises were tried');
 cmp_ok($memory[1] - $memory[0], '<', 1_000_000, 'memory left behind by the second round: ' . ($memory[1] - $memory[0]));
 
