@@ -1,9 +1,10 @@
 #!/bin/bash
 #
-# The tests on other versions of PostgreSQL: bash test/matrix.sh [--long] [NAME...]
+# The tests on other versions of PostgreSQL: bash test/matrix.sh [--long] [--faults] [NAME...]
 #
 # NAME: 15, 17, 18, 19, 15-i386 (a 32-bit server). Default: 15, 17 and 18; with --long all of them. For each: builds without
-# warnings, regression, isolation and TAP tests, that is check.sh --quick; on 18 also pg_upgrade from 15.
+# warnings, regression, isolation and TAP tests, that is check.sh --quick; on 18 also pg_upgrade from 15. --faults: those of
+# check.sh, too, which take some 10 minutes.
 #
 # A version that is installed here is tested here. For the others chroots are made of Debian packages (as root, 2 minutes and
 # 1.5 GB each); they stay in $PBF_CACHE. The exit status is 77 if none of the versions could be had.
@@ -19,11 +20,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 NAMES=()
 LONG=
+FAULTS=
 for arg; do
 	case $arg in
 	--long) LONG=1 ;;
+	--faults) FAULTS=1 ;;
 	-h | --help)
-		sed -n '3,13s/^# \{0,1\}//p' test/matrix.sh
+		sed -n '3,14s/^# \{0,1\}//p' test/matrix.sh
 		exit 0
 		;;
 	15 | 17 | 18 | 19 | 15-i386) NAMES+=("$arg") ;;
@@ -48,7 +51,9 @@ here()
 # What is run in a version's chroot, or here.
 commands()
 {
-	echo "PG_CONFIG=/usr/lib/postgresql/${1%-*}/bin/pg_config bash test/check.sh --quick"
+	local check="PG_CONFIG=/usr/lib/postgresql/${1%-*}/bin/pg_config bash test/check.sh"
+	echo "$check --quick"
+	[ -z "$FAULTS" ] || echo "$check --only ^faults"
 	# The chroot of 18 has both.
 	if [ "$1" = 18 ] && { here 15 || ! here 18; }; then
 		echo "bash test/upgrade.sh 15 18"
