@@ -689,11 +689,12 @@ DROP ROLE pbfidx_nobody, pbfidx_reader;
 
 -- ---- VACUUM is not kept from its work by an expression that fails under its search_path ----
 
-CREATE TABLE unqualified(i int) WITH (autovacuum_enabled = off);
+CREATE TABLE unqualified(i int) WITH (autovacuum_enabled = off, fillfactor = 10);
 CREATE FUNCTION unqualified_inner(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $1 * 2';
 CREATE FUNCTION unqualified_outer(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN public.unqualified_inner($1); END';
-INSERT INTO unqualified SELECT i FROM generate_series(1, 100) i;
-CREATE INDEX unqualified_i ON unqualified USING pbfidx (unqualified_outer(i));
+INSERT INTO unqualified SELECT i FROM generate_series(1, 600) i;
+CREATE INDEX unqualified_i ON unqualified USING pbfidx (unqualified_outer(i)) WITH (pages_per_range = 1);
+ALTER TABLE unqualified SET (fillfactor = 100);
 -- (From 17 on CREATE INDEX, too, runs under a search_path of its own, so it is made unqualified afterwards.)
 CREATE OR REPLACE FUNCTION unqualified_outer(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN

@@ -111,23 +111,18 @@ suites()
 
 replay()
 {
-	local standby=$W/standby
+	local standby=$W/standby end i
 	start_server "$W/stage" "wal_consistency_checking = all" "autovacuum = off"
 	as_server "$BINDIR/pg_basebackup" -h "$W" -U postgres -D "$standby" -R -C -S standby --checkpoint=fast
 	echo "unix_socket_directories = '$standby'" >>"$standby/postgresql.conf"
 	as_server "$BINDIR/pg_ctl" -D "$standby" -l "$W/log/standby" -w start >/dev/null
 	regress_here "index_reports index_types index_paths index_rows multikey trgm"
-	sql -c "SELECT pg_switch_wal()" >/dev/null
-	sql -v end="$(sql -Atc 'SELECT pg_current_wal_insert_lsn()')" -h "$standby" <<-'SQL' >/dev/null
-		SELECT set_config('replay.end', :'end', false);
-		DO $$ BEGIN
-			FOR i IN 1..3000 LOOP
-				EXIT WHEN pg_last_wal_replay_lsn() >= current_setting('replay.end')::pg_lsn;
-				PERFORM pg_sleep(0.2);
-			END LOOP;
-			ASSERT pg_last_wal_replay_lsn() >= current_setting('replay.end')::pg_lsn, 'the standby is behind';
-		END $$;
-	SQL
+	end=$(sql -Atc 'SELECT pg_current_wal_flush_lsn()')
+	for ((i = 0; i < 3600; i++)); do
+		[ "$(sql -h "$standby" -Atc "SELECT pg_last_wal_replay_lsn() >= '$end'")" != t ] || break
+		sleep 1
+	done
+	[ "$i" -lt 3600 ] || die "the standby is behind"
 	as_server "$BINDIR/pg_ctl" -D "$standby" -m fast -w stop >/dev/null
 	! grep -E "PANIC|TRAP|inconsistent page|terminated by signal" "$W/log/standby" || die "worse in the standby's log"
 }

@@ -66,7 +66,7 @@ COMMIT;
 SELECT pbfidx_resummarize($$t_k$$, :a, :a + 500), pbfidx_resummarize($$t_tags$$, :a, :a + 500), pbfidx_resummarize($$t_half$$, :a, :a + 500),
 	pbfidx_resummarize($$t_keys$$, :a, :a + 500), pbfidx_resummarize($$t_doc$$, :a, :a + 500);
 '"$tell" "SELECT pbfidx_resummarize('t_k');" 'REINDEX INDEX CONCURRENTLY t_k;' 'REINDEX INDEX CONCURRENTLY t_tags;' 'REINDEX INDEX CONCURRENTLY t_keys;' 'REINDEX INDEX CONCURRENTLY t_doc;' \
-		"$check"
+		"$check $tell"
 	# Old rows go, so that the table stays as large as it is; its end is cut off now and then.
 	client renewal 1 0.2 'DELETE FROM t WHERE id < (SELECT max(id) - 30000 FROM t);' 'SELECT count(*) FROM t;'
 }
@@ -109,12 +109,12 @@ SQL
 )
 case $grown in
 "0 of 9 "*) ;;
-"0 of "*) [ "$1" -lt 5 ] || fail "little is known of memory: $grown" ;;
+"0 of "*) [ "$1" -lt 30 ] || fail "little is known of memory: $grown" ;;
 *) fail "$grown" ;;
 esac
 sql -At -c "SELECT 'compared ' || sum(rows) || ' rows in ' || count(*) || ' readings; rows written: ' || (SELECT max(id) FROM t) ||
 	'; autovacuum: ' || (SELECT autovacuum_count FROM pg_stat_user_tables WHERE relname = 't') FROM compared" -c "SELECT '$grown'"
 [ "$(sql -Atc 'SELECT count(*) > 20 FROM compared')" = t ] || fail "readers compared nothing"
-[ "$(sql -Atc "SELECT autovacuum_count >= $1 FROM pg_stat_user_tables WHERE relname = 't'")" = t ] || fail "autovacuum did little"
+[ "$(sql -Atc "SELECT autovacuum_count >= $1 / 2 FROM pg_stat_user_tables WHERE relname = 't'")" = t ] || fail "autovacuum did little"
 echo "$FAILED failed"
 [ "$FAILED" = 0 ]

@@ -69,7 +69,7 @@ BEGIN
 	END IF;
 	INSERT INTO compared (rows) VALUES (seen);
 	SELECT count(*), sum(n) INTO lost, seen
-	FROM (SELECT key, count(*) AS n FROM (SELECT keys[2] AS key FROM t OFFSET 0) x WHERE key % 100 = -part % 100 GROUP BY key) s
+	FROM (SELECT key, count(*) AS n FROM (SELECT keys[2] AS key FROM t OFFSET 0) x WHERE key % 100 = -part % 100 AND key < 0 GROUP BY key) s
 	WHERE n <> (SELECT count(*) FROM t WHERE t.keys @> ARRAY[s.key])
 		OR n <> (SELECT count(*) FROM t WHERE t.keys && ARRAY[s.key, 1000000]);
 	IF lost > 0 THEN

@@ -195,16 +195,13 @@ add_to_upper(Build *b, Upper *u)
 /* ---- slabs ---- */
 
 static void
-write_and_publish(Build *b, PbfidxSlabId id, uint32 blocks, const uint8 *matrices, double column_keys)
+write_and_publish(Build *b, PbfidxSlabId id, uint32 blocks, const uint8 *matrices, float4 fill,
+                  double column_keys)
 {
 	uint64 start = pg_atomic_fetch_add_u64(&b->shared->next_block, blocks);
 	PbfidxExtent extent = {(uint32) start, blocks, pg_atomic_add_fetch_u32(&b->shared->generation, 1)};
 	PbfidxAllocation a = {extent, -1};
-	int used;
-	PbfidxEntry entry = {extent,
-	                     {0, 0, 0},
-	                     (float4) pbfidx_page_fill(matrices, (int) b->slab->group->parts, &used),
-	                     (uint32) ceil(column_keys)};
+	PbfidxEntry entry = {extent, {0, 0, 0}, fill, (uint32) ceil(column_keys)};
 
 	pbfidx_check_end(b->index, start + blocks);
 	pbfidx_write_slab(b->index, id, a.extent, (int) b->slab->group->parts, matrices);
@@ -222,7 +219,7 @@ build_leaf(Build *b, uint32 leaf)
 	                    b->shared->pages_per_range, b->shared->heap_blocks, 0, false);
 	matrices = pbfidx_slab_matrices(b->slab);
 	range_keys = pbfidx_mean_range_keys(b->slab);
-	write_and_publish(b, id, b->slab->blocks, matrices, range_keys);
+	write_and_publish(b, id, b->slab->blocks, matrices, pbfidx_built_fill(b->slab, matrices), range_keys);
 	if (range_keys > 0)
 		b->slab->expected = range_keys; /* in the next one */
 }
@@ -242,10 +239,14 @@ report_progress(Build *b)
 static void
 finish_upper(Build *b, Upper *u, PbfidxSlabId id)
 {
+	int used;
+
 	if (u->matrices == NULL && !u->given_up)
 		decide_upper(b, u);
 	if (!u->given_up)
-		write_and_publish(b, id, u->blocks, u->matrices, pbfidx_mean(&u->column_keys));
+		write_and_publish(b, id, u->blocks, u->matrices,
+		                  (float4) pbfidx_page_fill(u->matrices, (int) b->slab->group->parts, &used),
+		                  pbfidx_mean(&u->column_keys));
 }
 
 /* The slabs of an area; slabs: leaf slabs that it has. */
@@ -294,7 +295,7 @@ rows_by_width(Relation heap)
 	                  (double) (MAXALIGN(SizeofHeapTupleHeader) + MAXALIGN(width) + sizeof(ItemIdData)));
 }
 
-/* How many times its rows a page has room for: the heap's last one will be filled. */
+/* How many times its rows a page has room for. */
 static double
 room_of_page(Relation heap, Page page)
 {
@@ -303,27 +304,31 @@ room_of_page(Relation heap, Page page)
 	return Max(1, RelationGetTargetPageUsage(heap, HEAP_DEFAULT_FILLFACTOR) / Max(used, 1));
 }
 
-/* Distinct keys of a heap page in a group, from a sample of evenly spaced ones; 0 if they have none. */
+/* Distinct keys of a heap page in a group, from a sample of evenly spaced ones; 0 if they have none. The last
+ * one may not be full: it is left out, or counts as if it were, up to `most` keys, if there is no other. */
 static double
-sample_page_keys(Build *b, uint32 group)
+sample_page_keys(Build *b, uint32 group, double most)
 {
-	uint32 step = Max(1, b->shared->heap_blocks / SAMPLE_BLOCKS);
+	uint32 full = Max(b->shared->heap_blocks - 1, 1);
+	uint32 step = Max(1, full / SAMPLE_BLOCKS);
 	PbfidxKeySet *set = pbfidx_new_keyset();
 	PbfidxMean m = pbfidx_no_mean(&b->shared->group[group]);
-	bool last;
+	double keys;
 
 	b->scan->group = (int) group;
-	for (uint64 block = 0; block < b->shared->heap_blocks; block += step)
+	for (uint64 block = 0; block < full; block += step)
 	{
 		CHECK_FOR_INTERRUPTS();
 		pbfidx_clear_keyset(set);
 		pbfidx_scan_block(b->scan, (BlockNumber) block, pbfidx_take_into_set, set);
-		last = block == b->shared->heap_blocks - 1;
-		pbfidx_add_to_mean(&m, last ? set->n * room_of_page(b->heap, (Page) b->scan->page.data) : set->n);
+		pbfidx_add_to_mean(&m, set->n);
 	}
 	pbfidx_free_keyset(set);
 	b->scan->live = 0;
-	return pbfidx_mean(&m);
+	keys = pbfidx_mean(&m);
+	if (b->shared->heap_blocks == 1)
+		keys = Min(keys * room_of_page(b->heap, (Page) b->scan->page.data), Max(keys, most));
+	return keys;
 }
 
 #define VALUE_KEYS 16 /* of a multi-key column, where nothing is known yet: VACUUM corrects it */
@@ -378,7 +383,7 @@ freeze_options(Relation heap, Relation index, Build *b)
 		memcpy(b->shared->group, meta->group, sizeof(meta->group));
 	for (uint32 g = 0; g < meta->groups && b != NULL; g++)
 	{
-		double sampled = sample_page_keys(b, g);
+		double sampled = sample_page_keys(b, g, page_keys[g]);
 
 		if (sampled > 0)
 			page_keys[g] = sampled;

@@ -128,6 +128,16 @@ pbfidx_mean_range_keys(const PbfidxSlabKeys *s)
 	return s->reached == 1 ? Max(s->count[0], s->expected) : s->count[s->ranges - 1];
 }
 
+float4
+pbfidx_built_fill(const PbfidxSlabKeys *s, const uint8 *matrices)
+{
+	int used;
+
+	if (s->reached == 1 && s->count[0] < s->expected)
+		return 0;
+	return (float4) pbfidx_page_fill(matrices, (int) s->group->parts, &used);
+}
+
 double
 pbfidx_full_slab_keys(const PbfidxSlabKeys *s)
 {

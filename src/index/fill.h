@@ -105,6 +105,9 @@ extern const uint8 *pbfidx_slab_matrices(PbfidxSlabKeys *s);
 /* Distinct keys of a range to size the slab for. The heap's last range, which may not be full, is left out,
  * or counts as what is expected of one if there is no other. */
 extern double pbfidx_mean_range_keys(const PbfidxSlabKeys *s);
+/* Mean fill of the used columns as an entry notes it: not known if the slab has one range that has just
+ * begun. */
+extern float4 pbfidx_built_fill(const PbfidxSlabKeys *s, const uint8 *matrices);
 /* Distinct keys of the slab, as if the heap reached its end. */
 extern double pbfidx_full_slab_keys(const PbfidxSlabKeys *s);
 

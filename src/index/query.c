@@ -21,6 +21,7 @@
 #include "catalog/pg_proc.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
@@ -274,12 +275,12 @@ set_keys(PbfidxQuery *q, const bool *partial)
 	q->keys[q->n] = pbfidx_empty_key(hasher->column);
 }
 
-/* The server's function behind one that has been declared for another type, as by citext. */
+/* The server's function behind one that a user declared, as citext does; else that itself. */
 static Oid
-server_function(Oid function)
+internal_function(Oid function)
 {
-	HeapTuple row =
-	    function < FirstNormalObjectId ? NULL : SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	HeapTuple row = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Oid internal = InvalidOid;
 	bool isnull;
 	Datum source;
 
@@ -287,9 +288,28 @@ server_function(Oid function)
 		return function;
 	source = SysCacheGetAttr(PROCOID, row, Anum_pg_proc_prosrc, &isnull);
 	if (((Form_pg_proc) GETSTRUCT(row))->prolang == INTERNALlanguageId && !isnull)
-		function = fmgr_internal_function(TextDatumGetCString(source));
+		internal = fmgr_internal_function(TextDatumGetCString(source));
 	ReleaseSysCache(row);
-	return function;
+	return OidIsValid(internal) ? internal : function;
+}
+
+/* That for text behind one for another string type. */
+static Oid
+text_function(Oid function)
+{
+	switch (function)
+	{
+		case F_BPCHARLIKE:
+			return F_TEXTLIKE;
+		case F_BPCHARICLIKE:
+			return F_TEXTICLIKE;
+		case F_BPCHARREGEXEQ:
+			return F_TEXTREGEXEQ;
+		case F_BPCHARICREGEXEQ:
+			return F_TEXTICREGEXEQ;
+		default:
+			return function < FirstNormalObjectId ? function : internal_function(function);
+	}
 }
 
 PbfidxQuery *
@@ -302,7 +322,7 @@ pbfidx_make_query(PbfidxQueryClass *class, Oid function, StrategyNumber strategy
 	q->class = class;
 	q->strategy = strategy;
 	q->query = query;
-	function = server_function(function);
+	function = text_function(function);
 	if (!pbfidx_folds_alike(function, class->hasher.support_collation, query) ||
 	    !pbfidx_is_path_sound(function, query))
 		return q;

@@ -25,6 +25,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "index/insert.h"
 #include "index/rebuild.h"
 #include "index/slab.h"
 
@@ -109,6 +110,17 @@ sample_range_keys(PbfidxRebuild *r, uint32 leaf)
 	}
 	pbfidx_free_keyset(set);
 	return pbfidx_mean(&m);
+}
+
+/* Distinct keys of a full range, as in the slab before, if the heap ends within the first one; else 0. */
+static double
+expected_range_keys(PbfidxRebuild *r, uint32 leaf)
+{
+	uint64 first = pbfidx_first_range(r->groups, leaf);
+
+	if (first == 0 || RelationGetNumberOfBlocks(r->heap) > (first + 1) * r->pages_per_range)
+		return 0;
+	return pbfidx_expected_range_keys(r->index, leaf);
 }
 
 /* Pages for a leaf slab of so many keys a range. */
@@ -351,13 +363,19 @@ read_entry(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry *entry)
 static bool
 begin_next(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, PbfidxEntry *entry)
 {
+	double sampled;
 	uint32 blocks;
 
 	if (entry->next.start != 0)
 		return true;
 	r->scan->sampling = true;
-	blocks = id.level == PBFIDX_LEAF ? leaf_size_for(r, id.slab, sample_range_keys(r, id.slab))
-	                                 : upper_size(r, keys, id);
+	if (id.level == PBFIDX_LEAF)
+	{
+		sampled = sample_range_keys(r, id.slab);
+		blocks = leaf_size_for(r, id.slab, Max(sampled, keys->expected));
+	}
+	else
+		blocks = upper_size(r, keys, id);
 	r->scan->sampling = false;
 	if (blocks == 0)
 		return false;
@@ -407,16 +425,17 @@ rebuild(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry entry)
 	PbfidxSlabKeys *keys = pbfidx_new_slab_keys(group_of(r, id), leaf ? PBFIDX_WANT_LEAF : PBFIDX_WANT_SLAB,
 	                                            (Size) memory_limit() * 1024);
 	Found found;
-	int used;
 
 	r->scan->group = (int) (pbfidx_region_of(id) % r->groups);
+	if (leaf)
+		keys->expected = expected_range_keys(r, id.slab);
 	if (!begin_next(r, keys, id, &entry))
 		return false;
 	found = fill_next_well(r, keys, id, &entry);
 	if (found.matrices != NULL)
 	{
 		or_into_next(r, id, entry.next, found.matrices);
-		entry.built_fill = (float4) pbfidx_page_fill(found.matrices, (int) keys->group->parts, &used);
+		entry.built_fill = pbfidx_built_fill(keys, found.matrices);
 		entry.column_keys = (uint32) ceil(found.column_keys);
 	}
 	return finish(r, id, &entry, found.matrices != NULL) && found.matrices != NULL;

@@ -256,7 +256,8 @@ for my $round (1 .. $rounds)
 
 	start_load(4, 200, insert => 10, copy => 5, update => 5, hot => 3, delete => 2, abort => 5);
 	start_load(1, 50, vacuum => 3, resummarize => 6, all => 1, reindex => 1, checkpoint => 1);
-	usleep(500_000 + int(rand(1_500_000)));
+	for (1 .. 600) { last if heap_pages() > $before; usleep(100_000); }
+	usleep(int(rand(1_500_000)));
 	for (1 .. 5) { note_activity(); usleep(20_000); }
 	crash($round % 3 != 0);
 	my $said = end_load();

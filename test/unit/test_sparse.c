@@ -192,7 +192,6 @@ sparse_round_trip(void)
 	}
 }
 
-/* The largest set is accepted, one hash more is not. */
 /* The longest run of used slots. */
 static uint64_t
 longest_run(const Set *s)
@@ -239,6 +238,7 @@ sparse_merge(void)
 	free(b.f);
 }
 
+/* The largest set is accepted, one hash more is not. */
 static void
 sparse_limit(void)
 {
