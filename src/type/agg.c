@@ -79,13 +79,26 @@ aggregate_context(FunctionCallInfo fcinfo)
 	return mcxt;
 }
 
+/* Whether a filter of that size should be an expanded object: counts those of the same aggregate. */
+static bool
+should_expand(uint64 bytes, MemoryContext mcxt)
+{
+	static MemoryContext last = NULL; /* only compared */
+	static int groups = 0;
+
+	groups = mcxt == last ? groups + 1 : 0;
+	last = mcxt;
+	return bytes >= (groups < PBF_EXPANDED_GROUPS ? PBF_EXPANDED_WORTH : PBF_EXPANDED_WORTH_MANY);
+}
+
 /* An empty filter that elements will be added to one at a time. */
 static State
 new_dense(FunctionCallInfo fcinfo, const PbfGeometry *g, PbfKind kind)
 {
 	PbfState *expanded;
 
-	if (pbf_stored_bytes(g) < PBF_EXPANDED_WORTH)
+	if (pbf_stored_bytes(g) < PBF_EXPANDED_WORTH ||
+	    !should_expand(pbf_stored_bytes(g), aggregate_context(fcinfo)))
 		return flat_state(pbf_allocate(g, kind));
 	expanded = pbf_new_state(g, kind, aggregate_context(fcinfo));
 	return (State){EOHPGetRWDatum(&expanded->header), expanded->filter, expanded};

@@ -19,9 +19,12 @@
  * nothing. A large filter holds back twice as many: while one window comes in, the blocks of the one before
  * are fetched. */
 #define PBF_WINDOW_KEYS 256
-/* Bytes of a filter from which on an object and its memory context are small beside it. (A hash aggregate
- * adds up the memory of all contexts for each new group.) */
-#define PBF_EXPANDED_WORTH (256 * 1024)
+/* Bytes of a filter from which on an object and its memory context are small beside it. */
+#define PBF_EXPANDED_WORTH (16 * 1024)
+/* A hash aggregate adds up the memory of all contexts for each new group. So beyond so many groups only
+ * larger filters have one. */
+#define PBF_EXPANDED_GROUPS 256
+#define PBF_EXPANDED_WORTH_MANY (256 * 1024)
 /* Bytes of a blocked filter from which on its blocks are fetched ahead: it would not stay in a core's own
  * cache. */
 #define PBF_PREFETCH_WORTH (512 * 1024)
