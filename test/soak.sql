@@ -4,7 +4,7 @@ CREATE EXTENSION pg_trgm;
 CREATE EXTENSION pbf_trgm;
 CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY, k int NOT NULL, w text, tags text,
 	keys int[] GENERATED ALWAYS AS (ARRAY[k / 1000, -(k % 1000)]) STORED,
-	doc jsonb GENERATED ALWAYS AS (jsonb_build_object('k', k, 'w', jsonb_build_object('a', left(w, 5)))) STORED, pad text NOT NULL DEFAULT repeat('x', 300)) WITH
+	doc jsonb GENERATED ALWAYS AS (('{"k": ' || k::text || ', "w": {"a": "' || left(w, 5) || '"}}')::jsonb) STORED, pad text NOT NULL DEFAULT repeat('x', 300)) WITH
 	(fillfactor = 40, autovacuum_vacuum_threshold = 1, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_insert_threshold = 1,
 	autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_cost_delay = 0, toast_tuple_target = 128);
 CREATE INDEX t_id ON t (id);

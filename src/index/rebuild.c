@@ -117,8 +117,9 @@ static double
 expected_range_keys(PbfidxRebuild *r, uint32 leaf)
 {
 	uint64 first = pbfidx_first_range(r->groups, leaf);
+	BlockNumber blocks = RelationGetNumberOfBlocks(r->heap);
 
-	if (first == 0 || RelationGetNumberOfBlocks(r->heap) > (first + 1) * r->pages_per_range)
+	if (first == 0 || blocks <= first * r->pages_per_range || blocks > (first + 1) * r->pages_per_range)
 		return 0;
 	return pbfidx_expected_range_keys(r->index, leaf);
 }

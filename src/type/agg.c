@@ -19,6 +19,7 @@
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
 #include "nodes/execnodes.h"
+#include "nodes/memnodes.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/syscache.h"
 
@@ -79,15 +80,14 @@ aggregate_context(FunctionCallInfo fcinfo)
 	return mcxt;
 }
 
-/* Whether a filter of that size should be an expanded object: counts those of the same aggregate. */
+/* Whether a filter of that size should be an expanded object, beside those that are there. */
 static bool
 should_expand(uint64 bytes, MemoryContext mcxt)
 {
-	static MemoryContext last = NULL; /* only compared */
-	static int groups = 0;
+	int groups = 0;
 
-	groups = mcxt == last ? groups + 1 : 0;
-	last = mcxt;
+	for (MemoryContext c = mcxt->firstchild; c != NULL && groups < PBF_EXPANDED_GROUPS; c = c->nextchild)
+		groups++;
 	return bytes >= (groups < PBF_EXPANDED_GROUPS ? PBF_EXPANDED_WORTH : PBF_EXPANDED_WORTH_MANY);
 }
 
