@@ -311,13 +311,14 @@ CREATE FUNCTION steals(x int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS
 	$$ BEGIN IF current_setting('test.steal', true) = 'on' THEN PERFORM public.steal(); END IF; RETURN x; END $$;
 CREATE TABLE o (k int);
 INSERT INTO o VALUES (1), (2);
-CREATE INDEX o_k ON o USING pbfidx (tells(k));
-CREATE INDEX o_s ON o USING pbfidx (steals(k));
+CREATE INDEX o_k ON o USING pbfidx (tells(k)) WITH (pages_per_range = 1);
+CREATE INDEX o_s ON o USING pbfidx (steals(k)) WITH (pages_per_range = 1);
 SQL
 for my $call ("SELECT pbfidx_check('o_k')", "SELECT pbfidx_resummarize('o_k')", 'VACUUM o', 'REINDEX INDEX o_k')
 {
-	# Far more rows than the slabs were made for, so that VACUUM has something to do.
-	my $prepare = 'SET client_min_messages = error; TRUNCATE o; INSERT INTO o VALUES (1), (2); REINDEX TABLE o; INSERT INTO o SELECT generate_series(3, 3000)';
+	# Far more rows a page than the slabs were made for, so that VACUUM has something to do.
+	my $prepare = 'SET client_min_messages = error; TRUNCATE o; ALTER TABLE o SET (fillfactor = 10); INSERT INTO o SELECT generate_series(1, 600); REINDEX TABLE o;
+		ALTER TABLE o SET (fillfactor = 100); INSERT INTO o SELECT generate_series(601, 20000)';
 	$node->safe_psql('postgres', $prepare);
 	($rc, $out, $err) = $node->psql('postgres', $call);
 	unlike($err, qr/ERROR/, "$call as superuser");
