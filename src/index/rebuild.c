@@ -364,7 +364,6 @@ read_entry(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry *entry)
 static bool
 begin_next(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, PbfidxEntry *entry)
 {
-	double sampled;
 	uint32 blocks;
 
 	if (entry->next.start != 0)
@@ -372,7 +371,8 @@ begin_next(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id, PbfidxEntry 
 	r->scan->sampling = true;
 	if (id.level == PBFIDX_LEAF)
 	{
-		sampled = sample_range_keys(r, id.slab);
+		double sampled = sample_range_keys(r, id.slab);
+
 		blocks = leaf_size_for(r, id.slab, Max(sampled, keys->expected));
 	}
 	else
