@@ -22,7 +22,6 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
 #include "utils/rls.h"
@@ -37,6 +36,7 @@
 #include "index/fill.h"
 #include "index/options.h"
 #include "index/rebuild.h"
+#include "index/rights.h"
 #include "index/size.h"
 #include "index/slab.h"
 
@@ -338,49 +338,6 @@ pbfidx_slabs(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* ---- the owner's rights ---- */
-
-/*
- * Expressions and predicates are the table owner's code: they run as the owner, in a security-restricted
- * operation and with a safe search_path.
- */
-#define SAFE_SEARCH_PATH "pg_catalog, pg_temp"
-
-typedef struct OwnersRights
-{
-	Oid user;
-	int context;
-	int nest;
-	ErrorContextCallback told;
-} OwnersRights;
-
-static void
-tell_search_path(void *index)
-{
-	errcontext("functions of index \"%s\" run as the table's owner, with search_path = %s",
-	           RelationGetRelationName((Relation) index), SAFE_SEARCH_PATH);
-}
-
-static void
-become_owner(OwnersRights *saved, Relation heap, Relation index)
-{
-	GetUserIdAndSecContext(&saved->user, &saved->context);
-	SetUserIdAndSecContext(heap->rd_rel->relowner, saved->context | SECURITY_RESTRICTED_OPERATION);
-	saved->nest = NewGUCNestLevel();
-	(void) set_config_option("search_path", SAFE_SEARCH_PATH, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
-	                         true, 0, false);
-	saved->told = (ErrorContextCallback){error_context_stack, tell_search_path, index};
-	error_context_stack = &saved->told;
-}
-
-static void
-become_oneself(const OwnersRights *saved)
-{
-	error_context_stack = saved->told.previous;
-	AtEOXact_GUC(false, saved->nest);
-	SetUserIdAndSecContext(saved->user, saved->context);
-}
-
 /* ---- check ---- */
 
 Datum
@@ -398,11 +355,11 @@ pbfidx_check(PG_FUNCTION_ARGS)
 		        errdetail("Until it is rebuilt, it returns the whole table."), errhint("REINDEX it."));
 	else if (heapallindexed)
 	{
-		OwnersRights saved;
+		PbfidxRights saved;
 
-		become_owner(&saved, o.heap, o.index);
+		pbfidx_become_owner(&saved, o.heap, o.index);
 		pbfidx_check_heap(o.heap, o.index);
-		become_oneself(&saved);
+		pbfidx_become_oneself(&saved);
 	}
 	close_index(o, AccessShareLock);
 	PG_RETURN_VOID();
@@ -467,7 +424,7 @@ pbfidx_resummarize(PG_FUNCTION_ARGS)
 {
 	Oid oid;
 	int64 first_page, last_page, rebuilt;
-	OwnersRights saved;
+	PbfidxRights saved;
 	Opened o;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
@@ -484,9 +441,9 @@ pbfidx_resummarize(PG_FUNCTION_ARGS)
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, get_rel_name(oid));
 	o = open_index(oid, ShareUpdateExclusiveLock);
 	require_valid(o.index);
-	become_owner(&saved, o.heap, o.index);
+	pbfidx_become_owner(&saved, o.heap, o.index);
 	rebuilt = resummarize(o.heap, o.index, first_page, last_page);
-	become_oneself(&saved);
+	pbfidx_become_oneself(&saved);
 	close_index(o, ShareUpdateExclusiveLock);
 	PG_RETURN_INT64(rebuilt);
 }

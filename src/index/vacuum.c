@@ -25,6 +25,7 @@
 #include "compat.h"
 #include "index/presence.h"
 #include "index/rebuild.h"
+#include "index/rights.h"
 #include "index/size.h"
 #include "index/vacuum.h"
 
@@ -173,7 +174,8 @@ report_given_up(Relation index, const ErrorData *error)
 	           error->message),
 	    error->detail != NULL ? errdetail_internal("%s", error->detail) : 0,
 	    errhint("The index stays right, and the next VACUUM tries again. Expressions, predicates and support "
-	            "functions run with the search_path of VACUUM: qualify the names in them."));
+	            "functions run with search_path = %s: qualify the names in them.",
+	            PBFIDX_SAFE_SEARCH_PATH));
 }
 
 /* What pg_stat_progress_vacuum shows: any subtransaction that is rolled back takes it away, one in the
@@ -223,11 +225,15 @@ maintain_guarded(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 	MemoryContext mcxt = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
 	Progress progress = save_progress();
+	PbfidxRights rights;
 
 	BeginInternalSubTransaction(NULL);
 	PG_TRY();
 	{
+		/* The server has done so, but for the search_path before 17. */
+		pbfidx_become_owner(&rights, heap, index);
 		maintain(heap, index, stats);
+		pbfidx_become_oneself(&rights);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
