@@ -556,6 +556,29 @@ DELETE FROM shipped WHERE id % 80 <> 7;
 VACUUM ANALYZE shipped;
 SELECT uses('SELECT * FROM shipped WHERE at IS NOT NULL') AS all_pages, uses('SELECT * FROM shipped WHERE at = 647') AS one_page;
 DROP TABLE shipped;
+-- What excludes nothing is no help to a B-tree that does.
+CREATE TABLE wide WITH (autovacuum_enabled = off) AS SELECT i AS id, hashint4(i) & 255 AS u, repeat('x', 700) AS pad FROM generate_series(1, 30000) i;
+CREATE INDEX wide_u ON wide (u);
+CREATE INDEX wide_pad ON wide USING pbfidx (pad);
+VACUUM ANALYZE wide;
+EXPLAIN (COSTS OFF) SELECT * FROM wide WHERE u = 7 AND pad IS NOT NULL;
+-- Switched off, an index is not used, but the statistics of its expressions are; it is not even opened.
+CREATE INDEX wide_expr ON wide USING pbfidx ((u % 4));
+ANALYZE wide;
+CREATE FUNCTION expected(query text) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
+	RETURN plan->0->'Plan'->'Plan Rows';
+END $$;
+SELECT abs(expected('SELECT * FROM wide WHERE u % 4 = 1') / 7500 - 1) < 0.2 AS on;
+SET pbf.enable_index = off;
+SET enable_seqscan = off;
+SELECT abs(expected('SELECT * FROM wide WHERE u % 4 = 1') / 7500 - 1) < 0.2 AS off, uses('SELECT * FROM wide WHERE u % 4 = 1') AS used;
+RESET enable_seqscan;
+RESET pbf.enable_index;
+DROP TABLE wide;
 -- One row of a small table: the B-tree's.
 CREATE TABLE small AS SELECT i AS u, repeat('x', 100) AS x FROM generate_series(1, 5000) i;
 CREATE INDEX ON small USING pbfidx (u);

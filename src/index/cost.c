@@ -588,15 +588,13 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 	Conditions search = examine_path(root, &shape, path, rows);
 	double found_pages = Min(heap_pages, heap_pages * found_share(&shape, &search, rows));
 	double probes = count_probes(&search), fetched;
+	bool all = search.keys == 0 || (shape.index != NULL && !pbfidx_trust_or_warn(shape.index));
 
-	if (search.keys == 0 || (shape.index != NULL && !pbfidx_trust_or_warn(shape.index)))
-	{
-		found_pages = heap_pages;
-		search.rows_testable = search.literals = false;
-	}
 	if (shape.index != NULL)
 		index_close(shape.index, NoLock);
-	fetched = 2 * heap_pages * found_pages / (2 * heap_pages - found_pages);
+	if (all)
+		found_pages = heap_pages;
+	fetched = all ? tuples : 2 * heap_pages * found_pages / (2 * heap_pages - found_pages);
 	*selectivity = Min(1, fetched / tuples);
 	*correlation = 0;
 
@@ -612,10 +610,24 @@ pbfidx_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost 
 
 static pbf_relation_hook_type previous_hook;
 
-/* Takes our indexes out of what the planner knows of a relation. Costs alone would not do: since 18 they come
- * second. */
+/* What the planner asks of an index that it will not take: nothing is read for it, as it may be damaged. */
 static void
-hide_indexes(PBF_RELATION_HOOK_PARAMETERS)
+cost_nothing(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup_cost, Cost *total_cost,
+             Selectivity *selectivity, double *correlation, double *pages)
+{
+	(void) root;
+	(void) path;
+	(void) loop_count;
+	*startup_cost = *total_cost = *correlation = *pages = 0;
+	*selectivity = 1;
+}
+
+/*
+ * The planner makes no paths of our indexes any more, but still knows them: they have the statistics of their
+ * expressions. Costs alone would not do: since 18 they come second.
+ */
+static void
+disable_indexes(PBF_RELATION_HOOK_PARAMETERS)
 {
 	ListCell *lc;
 
@@ -625,8 +637,12 @@ hide_indexes(PBF_RELATION_HOOK_PARAMETERS)
 		return;
 	foreach (lc, rel->indexlist)
 	{
-		if ((void *) lfirst_node(IndexOptInfo, lc)->amcostestimate == (void *) pbfidx_costestimate)
-			rel->indexlist = foreach_delete_current(rel->indexlist, lc);
+		IndexOptInfo *info = lfirst_node(IndexOptInfo, lc);
+
+		if ((void *) info->amcostestimate != (void *) pbfidx_costestimate)
+			continue;
+		info->amhasgetbitmap = false;
+		info->amcostestimate = cost_nothing;
 	}
 }
 
@@ -634,5 +650,5 @@ void
 pbfidx_init_cost(void)
 {
 	previous_hook = pbf_relation_hook;
-	pbf_relation_hook = hide_indexes;
+	pbf_relation_hook = disable_indexes;
 }

@@ -137,11 +137,12 @@ typedef struct SlabStats
  * slabs. false: recycled in between.
  */
 static bool
-slab_stats(Relation index, PbfidxSlabId id, const PbfidxEntry *entry, SlabStats *s)
+slab_stats(Relation index, PbfidxSlabId id, const PbfidxEntry *entry, BufferAccessStrategy strategy,
+           SlabStats *s)
 {
 	int parts = (int) pbfidx_group_of(pbfidx_cache(index), id)->parts;
 	uint32 block = entry->now.blocks > 0 ? id.slab % entry->now.blocks : 0;
-	Buffer buffer = pbfidx_lock_slab_page(index, id, entry->now, block, BUFFER_LOCK_SHARE, NULL);
+	Buffer buffer = pbfidx_lock_slab_page(index, id, entry->now, block, BUFFER_LOCK_SHARE, strategy);
 	const uint8 *matrix;
 
 	if (!BufferIsValid(buffer))
@@ -156,14 +157,14 @@ slab_stats(Relation index, PbfidxSlabId id, const PbfidxEntry *entry, SlabStats 
 
 /* Calls `visit` for every slab; the regions are as many as the heap needs. */
 typedef void (*SlabVisitor)(void *arg, Relation index, PbfidxSlabId id, const PbfidxEntry *entry,
-                            const PbfidxRegion *region);
+                            BufferAccessStrategy strategy);
 
 static void
 visit_slabs(Relation index, BlockNumber heap_blocks, SlabVisitor visit, void *arg)
 {
 	uint64 region_pages = (uint64) PBFIDX_COLUMNS * PBFIDX_COLUMNS * pbfidx_cache(index)->pages_per_range;
 	PbfidxRegion *record = palloc(sizeof(PbfidxRegion));
-
+	BufferAccessStrategy strategy = GetAccessStrategy(BAS_BULKREAD);
 	uint32 groups = pbfidx_cache(index)->groups;
 
 	for (uint32 region = 0; region / groups * region_pages < heap_blocks; region++)
@@ -172,14 +173,15 @@ visit_slabs(Relation index, BlockNumber heap_blocks, SlabVisitor visit, void *ar
 		if (!pbfidx_read_region(index, region, record))
 			continue;
 		if (record->upper.now.start != 0)
-			visit(arg, index, (PbfidxSlabId){PBFIDX_UPPER, region}, &record->upper, record);
+			visit(arg, index, (PbfidxSlabId){PBFIDX_UPPER, region}, &record->upper, strategy);
 		for (int i = 0; i < PBFIDX_COLUMNS; i++)
 		{
 			if (record->leaf[i].now.start != 0)
 				visit(arg, index, (PbfidxSlabId){PBFIDX_LEAF, region * PBFIDX_COLUMNS + i}, &record->leaf[i],
-				      record);
+				      strategy);
 		}
 	}
+	FreeAccessStrategy(strategy);
 	pfree(record);
 }
 
@@ -199,19 +201,18 @@ typedef struct GroupStats
 } GroupStats;
 
 static void
-add_slab(void *arg, Relation index, PbfidxSlabId id, const PbfidxEntry *entry, const PbfidxRegion *region)
+add_slab(void *arg, Relation index, PbfidxSlabId id, const PbfidxEntry *entry, BufferAccessStrategy strategy)
 {
 	GroupStats *stats = (GroupStats *) arg + pbfidx_region_of(id) % pbfidx_cache(index)->groups;
 	int column;
 	SlabStats s;
 
-	(void) region;
-	if (!slab_stats(index, id, entry, &s))
+	if (!slab_stats(index, id, entry, strategy, &s))
 		return;
 	stats->slabs[id.level]++;
 	stats->pages += entry->now.blocks;
 	stats->fill[id.level] += s.fill;
-	stats->overfull += pbfidx_is_overfull(index, id, entry);
+	stats->overfull += pbfidx_is_overfull(index, id, entry, strategy);
 	if (id.level == PBFIDX_UPPER)
 	{
 		stats->upper_fpr = s.fpr;
@@ -303,7 +304,7 @@ pbfidx_stats(PG_FUNCTION_ARGS)
 #define SLABS_COLUMNS 8
 
 static void
-put_slab(void *arg, Relation index, PbfidxSlabId id, const PbfidxEntry *entry, const PbfidxRegion *region)
+put_slab(void *arg, Relation index, PbfidxSlabId id, const PbfidxEntry *entry, BufferAccessStrategy strategy)
 {
 	ReturnSetInfo *rsinfo = arg;
 	uint32 groups = pbfidx_cache(index)->groups;
@@ -312,8 +313,7 @@ put_slab(void *arg, Relation index, PbfidxSlabId id, const PbfidxEntry *entry, c
 	SlabStats s;
 	int i = 0;
 
-	(void) region;
-	if (!slab_stats(index, id, entry, &s))
+	if (!slab_stats(index, id, entry, strategy, &s))
 		return;
 	values[i++] = Int32GetDatum(id.level);
 	values[i++] = Int64GetDatum(id.level == PBFIDX_LEAF ? pbfidx_first_range(groups, id.slab) / PBFIDX_COLUMNS

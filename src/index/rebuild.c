@@ -57,9 +57,9 @@ pbfidx_end_rebuild(PbfidxRebuild *r)
 }
 
 bool
-pbfidx_is_overfull(Relation index, PbfidxSlabId id, const PbfidxEntry *entry)
+pbfidx_is_overfull(Relation index, PbfidxSlabId id, const PbfidxEntry *entry, BufferAccessStrategy strategy)
 {
-	Buffer buffer = pbfidx_lock_slab_page(index, id, entry->now, 0, BUFFER_LOCK_SHARE, NULL);
+	Buffer buffer = pbfidx_lock_slab_page(index, id, entry->now, 0, BUFFER_LOCK_SHARE, strategy);
 	int parts = (int) pbfidx_group_of(pbfidx_cache(index), id)->parts;
 	double cells = pbfidx_part_rows(parts);
 	/* One that was made empty is measured by the keys it was made for; so is an upper that was made when its

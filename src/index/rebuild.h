@@ -31,7 +31,8 @@ extern void pbfidx_end_rebuild(PbfidxRebuild *r);
  */
 extern bool pbfidx_rebuild_slab(PbfidxRebuild *r, PbfidxSlabId id);
 
-/* Whether a slab's rate is well above what it was when it was built. */
-extern bool pbfidx_is_overfull(Relation index, PbfidxSlabId id, const PbfidxEntry *entry);
+/* Whether a slab's rate is well above what it was when it was built: by one of its pages. */
+extern bool pbfidx_is_overfull(Relation index, PbfidxSlabId id, const PbfidxEntry *entry,
+                               BufferAccessStrategy strategy);
 
 #endif

@@ -77,7 +77,7 @@ needs_rebuild(const PbfidxRebuild *r, const PbfidxEntry *upper, PbfidxSlabId lea
 		return true;
 	return entry->now.start != 0 &&
 	       (is_oversized(pbfidx_group_of(pbfidx_cache(r->index), leaf), upper, entry) ||
-	        pbfidx_is_overfull(r->index, leaf, entry));
+	        pbfidx_is_overfull(r->index, leaf, entry, r->scan->strategy));
 }
 
 /* The upper of the area is looked at with its first region. */
@@ -106,7 +106,7 @@ maintain_region(PbfidxRebuild *r, uint32 number, uint64 budget)
 			pbfidx_rebuild_slab(r, leaf);
 	}
 	if (first && upper.now.start != 0 && r->heap_pages < budget &&
-	    pbfidx_is_overfull(r->index, upper_id, &upper))
+	    pbfidx_is_overfull(r->index, upper_id, &upper, r->scan->strategy))
 		pbfidx_rebuild_slab(r, upper_id);
 	pfree(region);
 }
