@@ -669,6 +669,23 @@ EXCEPTION WHEN undefined_function THEN
 	GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
 	RAISE WARNING '%: %', SQLERRM, substring(context, 'functions of index[^\n]*');
 END $$;
+-- A function of the index that rebuilds it: the inner rebuild is done, the outer one must not go on.
+CREATE FUNCTION rebuilds(a int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	IF current_setting('test.rebuild', true) = 'on' THEN
+		PERFORM set_config('test.rebuild', 'off', false), public.pbfidx_resummarize('index_paths.ours_r');
+	END IF;
+	RETURN a;
+END $$;
+CREATE INDEX ours_r ON ours USING pbfidx (rebuilds(a));
+SET test.rebuild = on;
+SELECT pbfidx_resummarize('ours_r');
+SET test.rebuild = on;
+SET client_min_messages = error;
+VACUUM ours;
+SET client_min_messages = warning;
+RESET test.rebuild;
+SELECT pbfidx_check('ours_r'), pbfidx_resummarize('ours_r');
 -- Columns have the names of today.
 CREATE TABLE renamed (a int, b text, "C d" int);
 CREATE INDEX renamed_idx ON renamed USING pbfidx (a, lower(b), "C d", a);

@@ -196,13 +196,6 @@ typedef struct PbfBlockStream
 	ReadBufferExtended(relation, MAIN_FORKNUM, block, RBM_NORMAL, strategy)
 #endif
 
-/* From 17 on one that takes no transaction id may begin in parallel mode, too. */
-#if PG_VERSION_NUM >= 170000
-#define PBF_MAY_BEGIN_SUBTRANSACTION() true
-#else
-#define PBF_MAY_BEGIN_SUBTRANSACTION() (!IsInParallelMode())
-#endif
-
 /* Written before the declaration from 18 on. */
 #ifndef pg_noreturn
 #define pg_noreturn pg_attribute_noreturn()

@@ -74,6 +74,16 @@ pbf_sparse_add(PbfFilter *f, uint64_t bytes, uint64_t h)
 	return true;
 }
 
+bool
+pbf_sparse_valid(const PbfFilter *f, uint64_t bytes)
+{
+	uint64_t n = (f->words[0] & HAS_ZERO) != 0;
+
+	for (uint64_t i = 1; i <= slots_of(bytes); i++)
+		n += f->words[i] != 0;
+	return n == f->blocks;
+}
+
 void
 pbf_sparse_hashes(const PbfFilter *f, uint64_t bytes, void *out)
 {

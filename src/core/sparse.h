@@ -32,6 +32,8 @@ extern void pbf_sparse_init(PbfFilter *f, uint64_t bytes, PbfKind kind, double t
 extern bool pbf_sparse_has_room(const PbfFilter *f, uint64_t bytes);
 /* Adds; requires room. Returns true if the hash was new. */
 extern bool pbf_sparse_add(PbfFilter *f, uint64_t bytes, uint64_t h);
+/* Whether it holds as many hashes as it says: what was stored may be damaged, and the others rely on it. */
+extern bool pbf_sparse_valid(const PbfFilter *f, uint64_t bytes);
 /* The hashes, f->blocks of them in no order, to out, which need not be aligned. */
 extern void pbf_sparse_hashes(const PbfFilter *f, uint64_t bytes, void *out);
 

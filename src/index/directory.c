@@ -13,6 +13,7 @@
 
 #include "index/directory.h"
 #include "index/options.h"
+#include "index/size.h"
 
 void
 pbfidx_corrupted(Relation index, const char *detail)
@@ -378,13 +379,20 @@ is_within(const PbfidxExtent *extent, uint32 hwm)
 	return extent->start == 0 || (extent->blocks > 0 && (uint64) extent->start + extent->blocks <= hwm);
 }
 
+/* Memory is taken for as many pages as a slab has. */
+static bool
+is_slab(const PbfidxExtent *extent, uint32 hwm)
+{
+	return is_within(extent, hwm) && (extent->start == 0 || extent->blocks <= PBFIDX_UPPER_MAX_BLOCKS);
+}
+
 static bool
 are_within(const PbfidxEntry *entries, uint32 n, uint32 hwm)
 {
 	bool within = true;
 
 	for (uint32 i = 0; i < n; i++)
-		within = within && is_within(&entries[i].now, hwm) && is_within(&entries[i].next, hwm);
+		within = within && is_slab(&entries[i].now, hwm) && is_slab(&entries[i].next, hwm);
 	return within;
 }
 
@@ -600,8 +608,11 @@ pbfidx_make_room(Relation index, uint32 blocks)
 	Buffer buffer = lock_meta(index, BUFFER_LOCK_SHARE);
 	const PbfidxMeta *meta = pbfidx_meta(BufferGetPage(buffer));
 	uint64 end = free_slot_for(meta, blocks) >= 0 ? 0 : (uint64) meta->hwm + blocks;
+	uint32 hwm = meta->hwm;
 
 	UnlockReleaseBuffer(buffer);
+	if (hwm > RelationGetNumberOfBlocks(index))
+		pbfidx_corrupted(index, "The metapage names pages that the index does not have");
 	if (end <= MaxBlockNumber)
 		extend_to(index, MAIN_FORKNUM, (BlockNumber) end);
 }
@@ -624,7 +635,7 @@ pbfidx_allocate(Relation index, uint32 blocks)
 
 	if (a.free_slot >= 0)
 		a.extent.start = meta->free[a.free_slot].start;
-	if (meta->hwm > length || (a.free_slot >= 0 && !is_within(&a.extent, meta->hwm)))
+	if (meta->hwm > length || (a.free_slot >= 0 && (a.extent.start == 0 || !is_within(&a.extent, meta->hwm))))
 		pbfidx_corrupted(index, "The metapage names free pages that the index does not have");
 	UnlockReleaseBuffer(buffer);
 	pbfidx_check_end(index, (uint64) a.extent.start + blocks);

@@ -52,6 +52,14 @@ open_toast(PbfidxHeapScan *scan)
 	toast_open_indexes(scan->toast, AccessShareLock, &scan->toast_indexes, &scan->toast_index_count);
 }
 
+/* What detoasting asks the catalog for, that too before a page is locked. */
+static void
+know_toast_indexes(PbfidxHeapScan *scan)
+{
+	if (scan->toast != NULL)
+		list_free(RelationGetIndexList(scan->toast));
+}
+
 static void
 close_toast(PbfidxHeapScan *scan)
 {
@@ -88,6 +96,9 @@ pbfidx_begin_heapscan_for(Relation heap, IndexInfo *info, PbfidxHasher *hashers,
 	scan->predicate = ExecPrepareQual(info->ii_Predicate, scan->estate);
 	scan->mcxt = GetPerTupleMemoryContext(scan->estate);
 	pbfidx_init_key_list(&scan->keys, CurrentMemoryContext);
+	scan->own_snapshot = purpose == PBFIDX_REBUILD && evaluates(info);
+	if (scan->own_snapshot)
+		PushActiveSnapshot(GetLatestSnapshot());
 	open_toast(scan);
 	if (scan->toast != NULL)
 	{
@@ -113,6 +124,8 @@ void
 pbfidx_end_heapscan(PbfidxHeapScan *scan)
 {
 	close_toast(scan);
+	if (scan->own_snapshot)
+		PopActiveSnapshot();
 	ExecDropSingleTupleTableSlot(scan->slot);
 	FreeExecutorState(scan->estate);
 	FreeAccessStrategy(scan->strategy);
@@ -307,7 +320,23 @@ classify_for_rebuild(PbfidxHeapScan *scan, HeapTuple tuple, HTSV_Result state, T
 	/* Keys are made of it afterwards: that may take long, or wait for locks. */
 	if (external)
 		fetch_external(scan, tuple);
+	if (scan->own_snapshot && XidInMVCCSnapshot(HeapTupleHeaderGetXmin(tuple->t_data), GetActiveSnapshot()))
+		scan->stale = true;
 	return TAKE;
+}
+
+/*
+ * Functions that look something up, in a table that is never changed, are called immutable now and then. What
+ * they look up may be as new as the row: a snapshot that does not see the row does not see it either.
+ */
+static void
+renew_snapshot(PbfidxHeapScan *scan)
+{
+	if (!scan->stale)
+		return;
+	PopActiveSnapshot();
+	PushActiveSnapshot(GetLatestSnapshot());
+	scan->stale = false;
 }
 
 /*
@@ -391,6 +420,7 @@ pbfidx_scan_block(PbfidxHeapScan *scan, BlockNumber block, PbfidxTakeKeys take, 
 	scan->fresh = false;
 	set_attributes(scan);
 	tuple.t_tableOid = RelationGetRelid(scan->heap);
+	know_toast_indexes(scan);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);
 	for (OffsetNumber off = FirstOffsetNumber; off <= last; off++)
@@ -408,6 +438,7 @@ pbfidx_scan_block(PbfidxHeapScan *scan, BlockNumber block, PbfidxTakeKeys take, 
 	}
 	memcpy(scan->page.data, page, BLCKSZ);
 	UnlockReleaseBuffer(buffer);
+	renew_snapshot(scan);
 
 	page = (Page) scan->page.data;
 	for (OffsetNumber off = FirstOffsetNumber; off <= last && possible; off++)

@@ -43,8 +43,10 @@ typedef struct PbfidxHeapScan
 	int toast_index_count;
 	Bitmapset *attributes; /* that keys, expressions and the predicate take, offset as in pull_varattnos */
 	int attributes_group;
-	bool fresh;              /* of a rebuild: oldest_xmin was asked for since the page was locked */
-	HeapTuple *flat;         /* of a rebuild, by offset: copies with what is out of line; NULL: not needed */
+	bool fresh;        /* of a rebuild: oldest_xmin was asked for since the page was locked */
+	bool own_snapshot; /* of a rebuild that evaluates: functions see what was committed before the page */
+	bool stale;        /* the page has a row that the active snapshot does not see */
+	HeapTuple *flat;   /* of a rebuild, by offset: copies with what is out of line; NULL: not needed */
 	MemoryContext flat_mcxt; /* reset for every block */
 	PbfBlockStream stream;
 	EState *estate;
@@ -59,7 +61,8 @@ typedef struct PbfidxHeapScan
 	int64 live; /* live rows so far, all blocks, counted for the first group */
 } PbfidxHeapScan;
 
-/* Ready to scan; an active snapshot is needed for expressions and predicates. */
+/* Ready to scan; an active snapshot is needed for expressions and predicates. A rebuild pushes others on top
+ * of it, until it is ended. */
 extern PbfidxHeapScan *pbfidx_begin_heapscan(Relation heap, Relation index, IndexInfo *info, bool row_key,
                                              PbfidxScanPurpose purpose);
 /* The same for columns that have no index yet: n hashers, and what info says of their attributes. */

@@ -229,6 +229,38 @@ upper_size(PbfidxRebuild *r, PbfidxSlabKeys *keys, PbfidxSlabId id)
 
 /* ---- steps ---- */
 
+/* Reads the slab's entry; false if there is nothing to rebuild. */
+static bool
+read_entry(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry *entry)
+{
+	PbfidxRegion *region = palloc(sizeof(PbfidxRegion));
+
+	if (!pbfidx_read_region(r->index, pbfidx_region_of(id), region))
+		return false;
+	*entry = *pbfidx_entry_in(region, id);
+	return id.level == PBFIDX_UPPER || entry->now.start != 0;
+}
+
+static bool
+is_same_extent(const PbfidxExtent *a, const PbfidxExtent *b)
+{
+	return memcmp(a, b, sizeof(PbfidxExtent)) == 0;
+}
+
+/* Under the growth lock. The lock on the table keeps all others away, but not a function of the index that
+ * rebuilds it. */
+static void
+require_unchanged(PbfidxRebuild *r, PbfidxSlabId id, const PbfidxEntry *entry)
+{
+	PbfidxEntry present;
+
+	if (!read_entry(r, id, &present) || !is_same_extent(&present.now, &entry->now) ||
+	    !is_same_extent(&present.next, &entry->next))
+		ereport(ERROR, errcode(ERRCODE_OBJECT_IN_USE),
+		        errmsg("index \"%s\" was rebuilt within its own rebuild", RelationGetRelationName(r->index)),
+		        errhint("Functions of an index must not rebuild it."));
+}
+
 /* Steps 1 and 2. */
 static void
 publish_next(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry *entry, uint32 blocks)
@@ -237,6 +269,7 @@ publish_next(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry *entry, uint32 block
 
 	pbfidx_make_room(r->index, blocks);
 	pbfidx_lock_growth(r->index);
+	require_unchanged(r, id, entry);
 	a = pbfidx_allocate(r->index, blocks);
 	pbfidx_write_slab(r->index, id, a.extent, (int) group_of(r, id)->parts, NULL);
 	entry->next = a.extent;
@@ -338,6 +371,7 @@ finish(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry *entry, bool done)
 		after.now = after.next;
 	after.next = (PbfidxExtent){0, 0, 0};
 	pbfidx_lock_growth(r->index);
+	require_unchanged(r, id, entry);
 	possible = freed.start == 0 || pbfidx_can_free(r->index, freed);
 	if (possible)
 	{
@@ -346,18 +380,6 @@ finish(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry *entry, bool done)
 	}
 	pbfidx_unlock_growth(r->index);
 	return possible;
-}
-
-/* Reads the slab's entry; false if there is nothing to rebuild. */
-static bool
-read_entry(PbfidxRebuild *r, PbfidxSlabId id, PbfidxEntry *entry)
-{
-	PbfidxRegion *region = palloc(sizeof(PbfidxRegion));
-
-	if (!pbfidx_read_region(r->index, pbfidx_region_of(id), region))
-		return false;
-	*entry = *pbfidx_entry_in(region, id);
-	return id.level == PBFIDX_UPPER || entry->now.start != 0;
 }
 
 /* Steps 1 and 2, unless an earlier rebuild left `next` behind; false: no size can be had. */

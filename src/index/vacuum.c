@@ -310,10 +310,11 @@ pbfidx_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 
 		if (push)
 			PushActiveSnapshot(GetTransactionSnapshot());
-		if (PBF_MAY_BEGIN_SUBTRANSACTION())
-			maintain_guarded(heap, info->index, stats);
-		else
+		/* The error of a parallel worker, which may come at any time, is not ours to catch. */
+		if (IsInParallelMode())
 			maintain(heap, info->index, stats);
+		else
+			maintain_guarded(heap, info->index, stats);
 		if (push)
 			PopActiveSnapshot();
 		table_close(heap, NoLock);

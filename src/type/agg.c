@@ -21,6 +21,7 @@
 #include "nodes/execnodes.h"
 #include "nodes/memnodes.h"
 #include "nodes/nodeFuncs.h"
+#include "port/pg_bitutils.h"
 #include "utils/syscache.h"
 
 #include "core/sparse.h"
@@ -136,14 +137,14 @@ grown_sparse(const PbfFilter *f)
 	return grown;
 }
 
-/* LARGE_BYTES in the layout and number of parts that suit the rate. */
+/* At most LARGE_BYTES in the layout and number of parts that suit the rate; can be halved often. */
 static PbfGeometry
 large_geometry(double target)
 {
 	PbfGeometry g = pbf_geometry_for(PBF_SPARSE_MAX, target, PBF_CHOOSE_AUTO);
 
 	if (g.layout == PBF_BLOCKED)
-		g.blocks = LARGE_BYTES / (PBF_BLOCKED_MAX_PARTS * sizeof(uint64));
+		g.blocks = pg_prevpower2_32((uint32) (LARGE_BYTES / (g.parts * sizeof(uint64))));
 	else
 		g.part_bits = (uint32) (LARGE_BYTES * 8 / g.parts) & ~((PBF_WORD_BITS << LARGE_FOLDS) - 1);
 	return g;

@@ -162,20 +162,34 @@ static void
 keep_whole(PbfProbe *p, PbfToasted *t, Datum d)
 {
 	MemoryContext old = MemoryContextSwitchTo(p->mcxt);
-	PbfFilter *whole;
 
 	limit_whole(p, VARATT_EXTERNAL_GET_EXTSIZE(t->toast));
-	whole = pbf_fetch_raw(d);
-	if (whole->flags & PBF_FLAGS_UNFINISHED)
-	{
-		PbfFilter *state = whole;
-
-		whole = pbf_finish(state);
-		pfree(state);
-	}
-	t->whole = whole;
-	p->whole_bytes += VARSIZE(whole);
+	t->whole = pbf_fetch(d);
+	p->whole_bytes += VARSIZE(t->whole);
 	MemoryContextSwitchTo(old);
+}
+
+/* What is in a compressed datum, which is not unpacked again while it stays the same. */
+static const PbfFilter *
+unpacked(PbfProbe *p, Datum d)
+{
+	const struct varlena *packed = (const struct varlena *) DatumGetPointer(d);
+	MemoryContext old;
+
+	if (p->packed != NULL && VARSIZE(p->packed) == VARSIZE(packed) &&
+	    memcmp(p->packed, packed, VARSIZE(packed)) == 0)
+		return p->unpacked;
+	if (p->packed != NULL)
+	{
+		pfree(p->packed);
+		p->packed = NULL;
+		pfree(p->unpacked);
+	}
+	old = MemoryContextSwitchTo(p->mcxt);
+	p->unpacked = pbf_fetch(d);
+	p->packed = memcpy(palloc(VARSIZE(packed)), packed, VARSIZE(packed));
+	MemoryContextSwitchTo(old);
+	return p->unpacked;
 }
 
 /* Slices are worth it while they cost less than detoasting would have; a compressed value has none. */
@@ -227,6 +241,8 @@ pbf_probe(PbfProbe *p, Datum d, unsigned element_kind, uint64 h)
 	}
 	else if (VARATT_IS_EXTERNAL_ONDISK(f))
 		return probe_toasted(p, d, element_kind, h);
+	else if (VARATT_IS_COMPRESSED(f))
+		return probe_plain_datum(p, unpacked(p, d), element_kind, h);
 	f = pbf_fetch(d);
 	result = probe_plain_datum(p, f, element_kind, h);
 	pfree(f);
@@ -246,7 +262,7 @@ pbf_probe_one_by_one(PbfProbe *p, Datum d, int n)
 
 		return slices_worthwhile(t, d) || (t->whole != NULL && n <= FEW);
 	}
-	return !VARATT_IS_EXTENDED(f) && n <= FEW;
+	return (!VARATT_IS_EXTENDED(f) || VARATT_IS_COMPRESSED(f)) && n <= FEW;
 }
 
 const PbfFilter *
@@ -254,6 +270,8 @@ pbf_probe_whole(PbfProbe *p, Datum d)
 {
 	PbfToasted *t;
 
+	if (VARATT_IS_COMPRESSED(DatumGetPointer(d)))
+		return unpacked(p, d);
 	if (!VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(d)))
 		return pbf_fetch(d);
 	t = remembered(p, d);

@@ -36,6 +36,9 @@ typedef struct PbfProbe
 	int latest;                           /* its number among them */
 	uint64 uses;                          /* of all of them */
 	uint64 whole_bytes;                   /* of those detoasted */
+
+	struct varlena *packed; /* a compressed datum in line that was seen last, NULL: none */
+	PbfFilter *unpacked;    /* what is in it */
 } PbfProbe;
 
 /* Whether the filter in d may contain the key; element_kind PBF_KIND_HASH: any filter will do. */

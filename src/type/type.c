@@ -13,14 +13,20 @@
 #include "type/type.h"
 #include "core/sparse.h"
 
+static void
+report_corrupted(const char *why)
+{
+	ereport(ERROR, errcode(ERRCODE_DATA_CORRUPTED), errmsg("stored pbf value is not a filter"),
+	        errdetail("%s.", why));
+}
+
 void
 pbf_check_header(const PbfFilter *f, uint64 bytes)
 {
 	const char *why;
 
 	if (!pbf_header_valid(f, bytes, &why))
-		ereport(ERROR, errcode(ERRCODE_DATA_CORRUPTED), errmsg("stored pbf value is not a filter"),
-		        errdetail("%s.", why));
+		report_corrupted(why);
 }
 
 PbfFilter *
@@ -29,6 +35,8 @@ pbf_fetch_raw(Datum d)
 	PbfFilter *f = (PbfFilter *) PG_DETOAST_DATUM(d);
 
 	pbf_check_header(f, VARSIZE(f));
+	if ((f->flags & PBF_FLAG_SPARSE) && !pbf_sparse_valid(f, VARSIZE(f)))
+		report_corrupted("Wrong number of hashes in the set");
 	return f;
 }
 

@@ -666,6 +666,7 @@ examine_columns(PbfHasher *hasher, Oid type)
 	{
 		if (TupleDescAttr(columns, i)->attisdropped)
 			continue;
+		refuse_collation(TupleDescAttr(columns, i)->attcollation);
 		require_compiled(TupleDescAttr(columns, i)->atttypid);
 		examine(hasher, TupleDescAttr(columns, i)->atttypid);
 	}

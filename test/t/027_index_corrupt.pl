@@ -149,8 +149,8 @@ for my $case (
 	[ 'no magic', $meta, 'L', 1 ], [ 'a version to come', $meta + 4, 'L', 99 ], [ 'no range', $meta + 8, 'L', 0 ], [ 'a huge range', $meta + 8, 'L', 0xffffffff ],
 	[ 'no groups', $meta + 20, 'L', 0 ], [ 'groups without values', $meta + 20, 'L', 8 ], [ 'a rate of nothing', $meta + 24, 'd', 1e-300 ], [ 'parts of another matrix', $meta + 24 + 16, 'L', 2 ],
 	[ 'endless bits a key', $meta + 24 + 24 + 8, 'f', 1e30 ], [ 'a group that is not there', $column_group, 'C', 5 ], [ 'one far out', $column_group, 'C', 0x55 ],
-	[ 'the group of another column', $column_group + 1, 'C', 0x80 ], [ 'hwm behind the file', $growth + 4, 'L', 0xfffffff0 ], [ 'hwm in the middle', $growth + 4, 'L', $pages / 2 ],
-	[ 'more free extents than fit', $growth + 8, 'L', 513 ], [ 'an absurd free extent', $free, 'LL', 2, 0xfffffff0 ], [ 'upper: next without pages', entry(1, 0, 0) + 12, 'LLL', 5, 0, 7 ],
+	[ 'the group of another column', $column_group + 1, 'C', 0x80 ], [ 'hwm behind the file', $growth + 4, 'L', 0xfffffff0 ], [ 'hwm not far behind the file, nothing free', $growth + 4, 'LL', $pages + 100000, 0 ], [ 'hwm in the middle', $growth + 4, 'L', $pages / 2 ],
+	[ 'more free extents than fit', $growth + 8, 'L', 513 ], [ 'an absurd free extent', $free, 'LL', 2, 0xfffffff0 ], [ 'the metapage among the free', $free, 'LL', 0, $pages ], [ 'upper: next without pages', entry(1, 0, 0) + 12, 'LLL', 5, 0, 7 ],
 	[ 'leaf: next without pages', entry(1, 0, 1) + 12, 'LLL', 5, 0, 7 ], [ 'upper: next of 16 million pages', entry(1, 0, 0) + 12, 'LLL', 5, 0xffffff, 7 ],
 	[ 'leaf: next of 4 billion pages', entry(1, 0, 1) + 12, 'LLL', 5, 0xf0000000, 7 ], [ 'leaf without pages', entry(1, 0, 1) + 4, 'L', 0 ], [ 'upper of all pages', entry(1, 0, 0) + 4, 'L', 0xffffffff ],
 	[ 'leaf at the end of the world', entry(1, 0, 1), 'L', 0xfffffffe ], [ 'leaf in the metapage', entry(1, 0, 1), 'L', 1 ], [ 'leaf of another generation', entry(1, 0, 1) + 8, 'L', 0x7fffffff ])

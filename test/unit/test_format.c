@@ -384,7 +384,15 @@ header_valid_sparse(void)
 	Datum d = build_sparse(PBF_KIND_HASH, 0.5, h, 2);
 	const char *why;
 
-	CHECK(pbf_header_valid(d.f, d.bytes, &why));
+	CHECK(pbf_header_valid(d.f, d.bytes, &why) && pbf_sparse_valid(d.f, d.bytes));
+	d.f->blocks = 1; /* what is damaged in storage: fewer or more hashes than there are */
+	CHECK(pbf_header_valid(d.f, d.bytes, &why) && !pbf_sparse_valid(d.f, d.bytes));
+	d.f->blocks = 3;
+	CHECK(!pbf_sparse_valid(d.f, d.bytes));
+	d.f->blocks = 2;
+	d.f->words[0] |= 1;
+	CHECK(!pbf_sparse_valid(d.f, d.bytes));
+	d.f->words[0] &= ~UINT64_C(1);
 	CHECK(!pbf_header_valid(d.f, d.bytes - 8, &why));
 	CHECK(!pbf_header_valid(d.f, d.bytes + 8, &why));
 	CHECK(!pbf_header_valid(d.f, d.bytes + 1, &why));
