@@ -345,6 +345,21 @@ SET enable_seqscan = off;
 SELECT count(*) FROM dated WHERE d = timestamp '2000-01-06';
 ALTER OPERATOR FAMILY date_ops USING pbfidx DROP OPERATOR 1 (date, timestamp);
 SELECT count(*) FROM dated WHERE d = timestamp '2000-01-06' AND d = date '2000-01-06';
+-- Enums are hashed by their type, and so is what is in an array.
+CREATE TYPE weather AS ENUM ('bad', 'ok');
+CREATE TYPE state AS ENUM ('ok', 'broken');
+CREATE FUNCTION same_label(weather, state) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT $1::text = $2::text';
+CREATE OPERATOR = (LEFTARG = weather, RIGHTARG = state, FUNCTION = same_label);
+CREATE TABLE days AS SELECT 'ok'::weather AS m;
+CREATE INDEX ON days USING pbfidx (m);
+ALTER OPERATOR FAMILY enum_ops USING pbfidx ADD OPERATOR 1 = (weather, state);
+SELECT count(*) FROM days WHERE m = 'ok'::state;
+ALTER OPERATOR FAMILY enum_ops USING pbfidx DROP OPERATOR 1 (weather, state);
+SELECT count(*) FROM days WHERE m = 'ok'::weather;
+DROP TABLE days;
+DROP OPERATOR = (weather, state);
+DROP FUNCTION same_label;
+DROP TYPE weather, state;
 RESET enable_seqscan;
 DROP TABLE dated;
 

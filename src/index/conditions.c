@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_collation.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -285,7 +286,8 @@ add_multikey_condition(PbfidxConditions *set, Relation index, Column column, con
 	queries = palloc(Max(n, 1) * sizeof(PbfidxQuery *));
 	for (int i = 0; i < n; i++)
 	{
-		queries[possible] = pbfidx_make_query(class, key->sk_func.fn_oid, key->sk_strategy, values[i]);
+		queries[possible] =
+		    pbfidx_make_query(class, key->sk_func.fn_oid, key->sk_collation, key->sk_strategy, values[i]);
 		possible += queries[possible] != NULL;
 	}
 	set->impossible = set->impossible || possible == 0;
@@ -297,6 +299,16 @@ add_multikey_condition(PbfidxConditions *set, Relation index, Column column, con
 
 /* ---- all conditions ---- */
 
+/* An index without a collation serves conditions under any. */
+static bool
+compares_as_hashed(const ScanKeyData *key)
+{
+	Oid collation = key->sk_collation;
+
+	return !OidIsValid(collation) || collation == DEFAULT_COLLATION_OID || collation == C_COLLATION_OID ||
+	       get_collation_isdeterministic(collation);
+}
+
 /* What one scan key asks for, appended. */
 static void
 add_condition(PbfidxConditions *set, Relation index, const ScanKeyData *key, PbfidxKeyHasher *kept)
@@ -305,7 +317,7 @@ add_condition(PbfidxConditions *set, Relation index, const ScanKeyData *key, Pbf
 	uint8 code = pbfidx_cache(index)->column_group[number];
 	Column column = {number, code & PBFIDX_GROUP_NUMBER, (code & PBFIDX_GROUP_MULTIKEY) != 0};
 
-	if (key->sk_flags & SK_SEARCHNOTNULL)
+	if ((key->sk_flags & SK_SEARCHNOTNULL) || !compares_as_hashed(key))
 		return; /* says nothing about keys */
 	if (key->sk_flags & SK_SEARCHNULL)
 		add_single_key(set, column, pbfidx_null_key(number));

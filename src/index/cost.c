@@ -341,7 +341,7 @@ search_multikey(PlannerInfo *root, const Shape *shape, const IndexOptInfo *info,
 	if (operand->constisnull)
 		return (Search){.keys = 1, .required = 1};
 	pbfidx_init_query_class(&class, shape->index, column, CurrentMemoryContext);
-	q = pbfidx_make_query(&class, get_opcode(op->opno),
+	q = pbfidx_make_query(&class, get_opcode(op->opno), op->inputcollid,
 	                      (StrategyNumber) get_op_opfamily_strategy(op->opno, info->opfamily[column]),
 	                      operand->constvalue);
 	return q == NULL ? (Search){.keys = 1, .required = 1} : search_for_query(q);

@@ -31,8 +31,10 @@
 #include <wctype.h>
 
 #include "access/htup_details.h"
+#include "access/transam.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_database.h"
+#include "catalog/pg_proc.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "common/hashfn.h"
@@ -328,20 +330,83 @@ is_regex_alike(const Locales *l, const char *p, int n)
 	return is_ascii(p, n, !l->libc || l->c ? "" : "iIkK-");
 }
 
-bool
-pbfidx_folds_alike(Oid function, Oid collation, Datum pattern)
-{
-	Locales l;
-	const text *t;
+/* ---- functions ---- */
 
-	if (function != F_TEXTLIKE && function != F_TEXTICLIKE && function != F_TEXTREGEXEQ &&
-	    function != F_TEXTICREGEXEQ)
+typedef enum Meaning
+{
+	MEANS_LIKE,
+	MEANS_ILIKE,
+	MEANS_REGEX,
+	MEANS_NO_CASE, /* nobody knows, perhaps the same in lower case */
+	MEANS_OTHER    /* as the class's functions take it */
+} Meaning;
+
+static char *
+proc_attribute(Oid function, AttrNumber attribute)
+{
+	HeapTuple row = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	char *result = NULL;
+
+	if (HeapTupleIsValid(row))
+	{
+		result = text_attribute(PROCOID, row, attribute);
+		ReleaseSysCache(row);
+	}
+	return result;
+}
+
+static bool
+is_equal_string(const char *a, const char *b)
+{
+	return a != NULL && b != NULL && strcmp(a, b) == 0;
+}
+
+static Meaning
+meaning_of(Oid function, Oid extract_query)
+{
+	switch (function)
+	{
+		case F_TEXTLIKE:
+			return MEANS_LIKE;
+		case F_TEXTICLIKE:
+			return MEANS_ILIKE;
+		case F_TEXTREGEXEQ:
+		case F_TEXTICREGEXEQ:
+		case F_REGEXP_LIKE_TEXT_TEXT:
+			return MEANS_REGEX;
+		default:
+			break;
+	}
+	if (function < FirstNormalObjectId ||
+	    !is_equal_string(proc_attribute(extract_query, Anum_pg_proc_prosrc), "gin_extract_query_trgm") ||
+	    is_equal_string(proc_attribute(function, Anum_pg_proc_probin),
+	                    proc_attribute(extract_query, Anum_pg_proc_probin)))
+		return MEANS_OTHER;
+	return MEANS_NO_CASE;
+}
+
+bool
+pbfidx_folds_alike(Oid function, Oid extract_query, Oid collation, Datum pattern)
+{
+	Meaning meaning = meaning_of(function, extract_query);
+	Locales here, own;
+	const text *t;
+	const char *p;
+	int n;
+
+	if (meaning == MEANS_OTHER)
 		return true;
 	t = DatumGetTextPP(pattern);
-	if (function == F_TEXTLIKE)
-		return is_like_alike(VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t));
-	l = locales_of(collation);
-	if (function == F_TEXTICLIKE)
-		return is_ilike_alike(&l, VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t));
-	return is_regex_alike(&l, VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t));
+	p = VARDATA_ANY(t);
+	n = VARSIZE_ANY_EXHDR(t);
+	if (meaning == MEANS_LIKE)
+		return is_like_alike(p, n);
+	here = locales_of(collation);
+	if (meaning == MEANS_REGEX)
+		return is_regex_alike(&here, p, n);
+	if (meaning == MEANS_ILIKE)
+		return is_ilike_alike(&here, p, n);
+	/* citext has the database's lower case, whatever the collation. */
+	own = locales_of(DEFAULT_COLLATION_OID);
+	return is_ilike_alike(&here, p, n) && is_ilike_alike(&own, p, n);
 }

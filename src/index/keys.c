@@ -11,6 +11,7 @@
 #include "catalog/pg_opclass.h"
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/regproc.h"
@@ -142,8 +143,7 @@ init_column(PbfidxHasher *hasher, const ColumnClass *class, int column, Oid type
 		hasher->default_bits = pbfidx_default_bits_per_key(class_function(class, PBFIDX_OPTIONS_PROC));
 	init_hash(hasher, class, type, mcxt);
 	/* Without a function of the class single values are hashed by their bytes, elements of arrays too. */
-	extracts_from_text =
-	    hasher->multikey && get_typtype(class->intype) != TYPTYPE_PSEUDO && !type_is_array(class->intype);
+	extracts_from_text = hasher->multikey && class->extract != F_GINARRAYEXTRACT_ANYARRAY_INTERNAL_INTERNAL;
 	hasher->by_locale =
 	    hasher->value.by_locale || (OidIsValid(class->collation) && (hasher->own || extracts_from_text));
 }
@@ -258,8 +258,11 @@ is_blank_padded(const PbfidxHasher *hasher)
 void
 pbfidx_require_same_hash(const PbfidxHasher *hasher, const PbfidxHasher *column)
 {
+	/* Enums, and what the server hashes, are hashed by their type, or by that of what is in them. */
+	bool by_type = column->value.kind == PBF_KIND_ENUM || column->value.kind >= PBF_KIND_ARRAY;
+
 	if (hasher->own || (hasher->value.kind == column->value.kind &&
-	                    hasher->value.fallback.fn_oid == column->value.fallback.fn_oid &&
+	                    (!by_type || getBaseType(hasher->value.type) == getBaseType(column->value.type)) &&
 	                    is_blank_padded(hasher) == is_blank_padded(column)))
 		return;
 	ereport(ERROR, errcode(ERRCODE_INVALID_OBJECT_DEFINITION),

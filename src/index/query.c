@@ -16,12 +16,10 @@
 
 #include "access/genam.h"
 #include "access/htup_details.h"
-#include "access/transam.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
@@ -275,7 +273,8 @@ set_keys(PbfidxQuery *q, const bool *partial)
 	q->keys[q->n] = pbfidx_empty_key(hasher->column);
 }
 
-/* The server's function behind one that a user declared, as citext does; else that itself. */
+/* The server's function behind another name, for char(n) or as citext declares them: the first one of them.
+ */
 static Oid
 internal_function(Oid function)
 {
@@ -293,27 +292,8 @@ internal_function(Oid function)
 	return OidIsValid(internal) ? internal : function;
 }
 
-/* That for text behind one for another string type. */
-static Oid
-text_function(Oid function)
-{
-	switch (function)
-	{
-		case F_BPCHARLIKE:
-			return F_TEXTLIKE;
-		case F_BPCHARICLIKE:
-			return F_TEXTICLIKE;
-		case F_BPCHARREGEXEQ:
-			return F_TEXTREGEXEQ;
-		case F_BPCHARICREGEXEQ:
-			return F_TEXTICREGEXEQ;
-		default:
-			return function < FirstNormalObjectId ? function : internal_function(function);
-	}
-}
-
 PbfidxQuery *
-pbfidx_make_query(PbfidxQueryClass *class, Oid function, StrategyNumber strategy, Datum query)
+pbfidx_make_query(PbfidxQueryClass *class, Oid function, Oid collation, StrategyNumber strategy, Datum query)
 {
 	PbfidxQuery *q = palloc0(sizeof(PbfidxQuery));
 	bool *partial = NULL;
@@ -322,8 +302,10 @@ pbfidx_make_query(PbfidxQueryClass *class, Oid function, StrategyNumber strategy
 	q->class = class;
 	q->strategy = strategy;
 	q->query = query;
-	function = text_function(function);
-	if (!pbfidx_folds_alike(function, class->hasher.support_collation, query) ||
+	function = internal_function(function);
+	if (!OidIsValid(collation))
+		collation = class->hasher.support_collation;
+	if (!pbfidx_folds_alike(function, class->extract_query.fn_oid, collation, query) ||
 	    !pbfidx_is_path_sound(function, query))
 		return q;
 	q->values = (Datum *) DatumGetPointer(

@@ -63,11 +63,12 @@ typedef struct PbfidxQuery
 extern void pbfidx_init_query_class(PbfidxQueryClass *class, Relation index, int column, MemoryContext mcxt);
 
 /*
- * Extracts the keys and finds out what can be tested. function: of the condition's operator. The query lives
- * in the current context, and so does what the support functions allocate. NULL if no row can qualify.
+ * Extracts the keys and finds out what can be tested. function, collation: of the condition's operator;
+ * invalid collation: that of the class. The query lives in the current context, and so does what the support
+ * functions allocate. NULL if no row can qualify.
  */
-extern PbfidxQuery *pbfidx_make_query(PbfidxQueryClass *class, Oid function, StrategyNumber strategy,
-                                      Datum query);
+extern PbfidxQuery *pbfidx_make_query(PbfidxQueryClass *class, Oid function, Oid collation,
+                                      StrategyNumber strategy, Datum query);
 
 /* Whether nothing can be tested: every range stays. */
 static inline bool

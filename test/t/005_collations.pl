@@ -114,20 +114,50 @@ for my $case ([ 'c_utf8', 'default', 'tested tested tested tested tested tested'
 
 # The server's functions under another name, as citext has them.
 my $citext = $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'citext'");
-for my $case (!$icu ? () : [ 'bpchar', 4, '~~*', 'text' ], $citext && $icu ? [ 'citext', 3, '~~', 'citext' ] : ())
+for my $case (!$icu ? () : ([ 'bpchar', 4, '~~*', 'text', '%οδος%' ], [ 'text', 5, '~?', 'text', '(?i)ÄPFEL' ]),
+	$citext && $icu ? ([ 'citext', 3, '~~', 'citext', '%οδος%' ], [ 'citext', 11, '=', 'citext', 'οδος' ]) : ())
 {
-	my ($type, $strategy, $operator, $right) = @$case;
-	my $query = "SELECT count(*) FROM as_$type WHERE s $operator '%οδος%'::$right";
-	$node->safe_psql('icu', 'CREATE EXTENSION citext') if $type eq 'citext';
+	my ($type, $strategy, $operator, $right, $pattern) = @$case;
+	my $query = "SELECT count(*) FROM as_$type WHERE s $operator '$pattern'::$right";
+	$node->safe_psql('icu', 'CREATE EXTENSION IF NOT EXISTS citext') if $type eq 'citext';
+	$node->safe_psql('icu', 'CREATE OPERATOR ~? (LEFTARG = text, RIGHTARG = text, FUNCTION = regexp_like)') if $operator eq '~?';
+	$node->safe_psql('icu', "DROP TABLE IF EXISTS as_$type; DROP OPERATOR FAMILY IF EXISTS ${type}_trgm_ops USING pbfidx");
 	my $rows = $node->safe_psql('icu', qq{
 		CREATE OPERATOR CLASS ${type}_trgm_ops FOR TYPE $type USING pbfidx AS OPERATOR $strategy $operator ($type, $right),
 			FUNCTION 2 ($type, $type) gin_extract_value_trgm(text, internal), FUNCTION 3 ($type, $type) gin_extract_query_trgm(text, internal, int2, internal, internal, internal, internal),
 			FUNCTION 4 ($type, $type) gin_trgm_consistent(internal, int2, text, int4, internal, internal, internal, internal), STORAGE int4;
 		CREATE TABLE as_$type (s $type, pad char(1900) DEFAULT '');
 		INSERT INTO as_$type SELECT s FROM line;
+		INSERT INTO as_$type SELECT 'ΟΔΟΣ' FROM generate_series(1, 7);
 		CREATE INDEX ON as_$type USING pbfidx (s ${type}_trgm_ops) WITH (pages_per_range = 1);
 		SET enable_bitmapscan = off; $query});
-	cmp_ok($rows, '>', 6, "LIKE of $type");
+	cmp_ok($rows, '>', 6, "$operator of $type");
+	is($node->safe_psql('icu', "SET enable_seqscan = off; $query"), $rows, 'by the index');
+	like($node->safe_psql('icu', "SET enable_seqscan = off; EXPLAIN $query"), qr/Bitmap Index Scan/, 'in earnest');
+}
+
+# An index without a collation serves conditions under any: under this one strings of other bytes are equal.
+if ($icu)
+{
+	my $query = q{SELECT count(*) FROM plain WHERE s = 'ABC'::text COLLATE insensitive};
+	my $rows = $node->safe_psql('icu', qq{
+		CREATE COLLATION insensitive (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+		CREATE TYPE plain_text;
+		CREATE FUNCTION plain_in(cstring) RETURNS plain_text LANGUAGE internal IMMUTABLE STRICT AS 'textin';
+		CREATE FUNCTION plain_out(plain_text) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
+		CREATE TYPE plain_text (INPUT = plain_in, OUTPUT = plain_out, LIKE = text);
+		CREATE FUNCTION plain_same(plain_text, text) RETURNS bool LANGUAGE internal IMMUTABLE STRICT AS 'texteq';
+		CREATE OPERATOR = (LEFTARG = plain_text, RIGHTARG = text, FUNCTION = plain_same);
+		CREATE FUNCTION plain_hash(plain_text, bigint) RETURNS bigint LANGUAGE internal IMMUTABLE STRICT AS 'hashvarlenaextended';
+		CREATE FUNCTION text_hash(text, bigint) RETURNS bigint LANGUAGE internal IMMUTABLE STRICT AS 'hashvarlenaextended';
+		CREATE OPERATOR CLASS plain_text_ops DEFAULT FOR TYPE plain_text USING pbfidx AS OPERATOR 1 = (plain_text, text),
+			FUNCTION 1 (plain_text, plain_text) plain_hash(plain_text, bigint), FUNCTION 1 (text, text) text_hash(text, bigint);
+		CREATE TABLE plain (s plain_text, pad char(1900) DEFAULT '');
+		INSERT INTO plain SELECT ('abc' || i)::plain_text FROM generate_series(1, 300) i;
+		INSERT INTO plain VALUES ('abc');
+		CREATE INDEX ON plain USING pbfidx (s) WITH (pages_per_range = 1);
+		SET enable_bitmapscan = off; $query});
+	is($rows, 1, 'a row under a nondeterministic collation');
 	is($node->safe_psql('icu', "SET enable_seqscan = off; $query"), $rows, 'by the index');
 	like($node->safe_psql('icu', "SET enable_seqscan = off; EXPLAIN $query"), qr/Bitmap Index Scan/, 'in earnest');
 }
