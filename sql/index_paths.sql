@@ -268,6 +268,17 @@ SELECT * FROM verify('un', 'a = 5', 'a = 2000');
 ALTER TABLE un SET UNLOGGED;
 INSERT INTO un SELECT generate_series(2001, 2100);
 SELECT * FROM verify('un', 'a = 5', 'a = 2000', 'a = 2100');
+-- What it writes is not logged, if it grows or is made anew either.
+CREATE FUNCTION logs(query text) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, WAL, FORMAT json) ' || query INTO plan;
+	RETURN (plan->0->'Plan'->>'WAL Records')::int > 0;
+END $$;
+SELECT logs('INSERT INTO un SELECT generate_series(2101, 9000)') AS inserted, logs('SELECT pbfidx_resummarize(''un_a'')') AS rebuilt;
+ALTER TABLE un SET LOGGED;
+SELECT logs('INSERT INTO un SELECT generate_series(9001, 9100)') AS inserted, logs('SELECT pbfidx_resummarize(''un_a'')') AS rebuilt;
 
 -- ---- options ----
 CREATE TABLE o (a int, pad char(600) DEFAULT '') WITH (autovacuum_enabled = off);

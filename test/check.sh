@@ -1,11 +1,12 @@
 #!/bin/bash
 #
-# Every test of pbf: bash test/check.sh [--quick] [--only REGEX] [--also VERSION]
+# Every test of pbf: bash test/check.sh [--quick] [--long] [--only REGEX] [--also VERSION]
 #
 # Sets up what it needs (Debian packages only as root), works in a temporary directory on a server of its own, and
 # leaves nothing behind. The last line is "N passed, N failed"; the exit status says the same.
 #
 #   --quick        leave out the sanitizers, the other architecture, the repetitions under each instruction set and the faults
+#   --long         as much as README.md says of longer runs: some hours
 #   --only REGEX   only tests whose name matches, as it is printed
 #   --also VERSION also the quick tests on that version of PostgreSQL, as matrix.sh runs them (root only)
 #
@@ -16,12 +17,21 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=test/lib.sh
 . test/lib.sh
 
+# What tests do in a long run, unless the caller says otherwise.
+longer()
+{
+	export PBF_LIMIT="${PBF_LIMIT:-86400}" PBF_CRASH_ROUNDS="${PBF_CRASH_ROUNDS:-50}" PBF_FAULT_POINTS="${PBF_FAULT_POINTS:-1000}" \
+		PBF_FUZZ_CALLS="${PBF_FUZZ_CALLS:-100000}" PBF_FUZZ_ROUNDS="${PBF_FUZZ_ROUNDS:-100}" PBF_CORRUPT_ROUNDS="${PBF_CORRUPT_ROUNDS:-1000}" \
+		PBF_CONCURRENCY_SECONDS="${PBF_CONCURRENCY_SECONDS:-600}" PBF_MOVING_SECONDS="${PBF_MOVING_SECONDS:-300}"
+}
+
 QUICK=
 ONLY=
 ALSO=
 while [ $# -gt 0 ]; do
 	case $1 in
 	--quick) QUICK=1 ;;
+	--long) longer ;;
 	--only)
 		ONLY=${2:?--only needs a pattern}
 		shift
@@ -31,7 +41,7 @@ while [ $# -gt 0 ]; do
 		shift
 		;;
 	-h | --help)
-		sed -n '3,13s/^# \{0,1\}//p' test/check.sh
+		sed -n '3,14s/^# \{0,1\}//p' test/check.sh
 		exit 0
 		;;
 	*) die "unknown argument: $1 (see --help)" ;;
@@ -227,6 +237,8 @@ tap_in()
 	as_server env TEMP_CONFIG="$1/tap.conf" make -s -C "$1" installcheck with_llvm=no REGRESS= ISOLATION= PROVE_TESTS="$3" || rc=$?
 	log=$1/tmp_check/log/regress_log_$(basename "$3" .pl)
 	[ "$rc" = 0 ] || tail -n 100 "$log"
+	# A server without --enable-tap-tests runs none and says so.
+	grep -q '^Result: ' "$LOG" || { echo "no TAP test was run"; return 1; }
 	return "$rc"
 }
 

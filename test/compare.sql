@@ -16,7 +16,8 @@ BEGIN
 		set_config('enable_bitmapscan', 'on', true);
 	used := false;
 	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF) SELECT ctid FROM %s WHERE %s', tab, cond) LOOP
-		used := used OR line ~ 'Bitmap Index Scan';
+		used := used OR EXISTS (SELECT FROM pg_class c JOIN pg_am a ON a.oid = relam
+			WHERE c.oid = to_regclass(substring(line FROM 'Bitmap Index Scan on (.*)')) AND amname = 'pbfidx');
 	END LOOP;
 	EXECUTE format('SELECT coalesce(array_agg(ctid), ''{}'') FROM %s WHERE %s', tab, cond) INTO by_index;
 	PERFORM set_config('pbf.filter_rows', 'off', true);

@@ -92,8 +92,9 @@ in_chroot()
 {
 	local root=$CACHE/$1
 	mkdir -p "$root/src"
+	# What the tests look at goes with it.
 	# shellcheck disable=SC2016 # expanded inside
-	R=$root SRC=$2 CMD=$3 unshare --mount --pid --fork --kill-child --propagation private bash -ec '
+	R=$root SRC=$2 CMD="$(for name in $(compgen -e PBF_); do [ "$name" = PBF_CACHE ] || printf 'export %s=%q; ' "$name" "${!name}"; done)$3" unshare --mount --pid --fork --kill-child --propagation private bash -ec '
 		mount -t proc proc "$R/proc"
 		mkdir -p "$R/dev/shm"
 		mount -t tmpfs tmpfs "$R/dev/shm"

@@ -7,7 +7,8 @@
  * - kind wal: after a WAL record. `crash`: what is logged up to there is on disk, the process is killed and
  * the server recovers. `cancel`: the query is cancelled, which takes effect as soon as the extension looks.
  * `pause`: once the extension has let go of its pages, it waits until nobody holds the advisory lock 1.
- * - kind memory: an allocation fails. kind read: reading a page fails, as a damaged disk would make it.
+ * - kind memory: an allocation fails.
+ * - kind read: reading a page fails, as a damaged disk would make it; or, `cancel`, the query is cancelled.
  *
  * SELECT fault_count() tells how many there were since `SET fault.at`.
  */
@@ -70,8 +71,8 @@ static void __attribute__((constructor)) define_settings(void)
 {
 	DefineCustomEnumVariable("fault.kind", "What fails.", NULL, &kind, NONE, kinds, PGC_USERSET, 0, NULL,
 	                         NULL, NULL);
-	DefineCustomEnumVariable("fault.action", "What happens after a WAL record.", NULL, &action, CRASH,
-	                         actions, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomEnumVariable("fault.action", "What happens after a WAL record, or when a page is read.", NULL,
+	                         &action, CRASH, actions, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("fault.at", "Which one fails; 0: none.", NULL, &at, 0, 0, INT_MAX, PGC_USERSET, 0,
 	                        NULL, assign_at, NULL);
 }
@@ -200,7 +201,11 @@ ALLOCATES(MemoryContext, AllocSetContextCreateInternal,
 static void
 read_page(void)
 {
-	if (reached(READ))
+	if (!reached(READ))
+		return;
+	if (action == CANCEL)
+		InterruptPending = QueryCancelPending = true;
+	else
 		ereport(ERROR, errcode(ERRCODE_IO_ERROR), errmsg("could not read block"),
 		        errdetail("Read %d fails.", at));
 }

@@ -12,6 +12,9 @@ use Test::More;
 use Time::HiRes qw(usleep time);
 
 my $seconds = $ENV{PBF_CONCURRENCY_SECONDS} || 20;
+my $seed = $ENV{PBF_FUZZ_SEED} || int(rand(2**31));
+srand($seed);
+note("PBF_FUZZ_SEED=$seed");
 my @load;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
@@ -91,7 +94,7 @@ for my $name (keys %script)
 sub start_load
 {
 	my ($what, $clients, $rate, %weight) = @_;
-	my @command = ('pgbench', '-n', '-c', $clients, '-j', 1, '-T', $seconds, '-p', $node->port, '-h', $node->host);
+	my @command = ('pgbench', "--random-seed=$seed", '-n', '-c', $clients, '-j', 1, '-T', $seconds, '-p', $node->port, '-h', $node->host);
 	push @command, '-R', $rate if $rate;
 	push @command, '-f', "$script{$_}\@$weight{$_}" for sort keys %weight;
 	my $out = '';

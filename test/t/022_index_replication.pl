@@ -47,6 +47,9 @@ FROM (SELECT id, k, w FROM t WHERE id % 7 = 0 OFFSET 0) s,
 WHERE a.n <> 1 OR b.n <> 1 OR c.n <> 1 - abs(s.k % 2);
 SQL
 	is("$out$err", "|\n0 of true", "$when: the index is right on the " . $n->name);
+	my $plan = $n->safe_psql('postgres', 'SET enable_seqscan = off; SET enable_indexscan = off;
+		EXPLAIN SELECT FROM t WHERE k = 1; EXPLAIN SELECT FROM t WHERE w = $$x$$; EXPLAIN SELECT FROM t WHERE k % 100 = 1 AND k % 2 = 0');
+	like($plan, qr/Bitmap Index Scan on t_k.*Bitmap Index Scan on t_k.*Bitmap Index Scan on t_expr/s, "$when: and looked in");
 	return;
 }
 
@@ -75,7 +78,9 @@ for my $n (1 .. 60)
 close $f;
 my $said = '';
 push @load, IPC::Run::start([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $a->connstr('postgres'), '-f', $busy ], '<', '/dev/null', '>&', \$said);
+my $first = $a->safe_psql('postgres', 'SELECT max(id) FROM t');
 $a->backup('during');
+cmp_ok($a->safe_psql('postgres', 'SELECT max(id) FROM t'), '>', $first, 'the table grows while the backup is taken');
 $load[0]->finish;
 is($load[0]->result(0), 0, 'the load ended') or diag($said);
 

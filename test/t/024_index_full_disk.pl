@@ -33,6 +33,7 @@ SELECT count(*) || ' of ' || (SELECT count(*) FROM t) FROM (SELECT * FROM t OFFS
 SQL
 	my ($rows) = $out =~ / of (\d+)/;
 	like("$out$err", qr/^\s*0 of [1-9]\d*$/, "$when: all rows are found");
+	like($node->safe_psql('postgres', "SET enable_seqscan = off; EXPLAIN SELECT FROM t WHERE k = 1 AND w = 'x'"), qr/Bitmap Index Scan on t_k/, "$when: by the index");
 	return $rows;
 }
 

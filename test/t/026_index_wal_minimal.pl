@@ -68,6 +68,8 @@ SQL
 			SELECT count(*) || ' of ' || (SELECT count(*) FROM $table) FROM (SELECT * FROM $table WHERE k % 7 = 0 OFFSET 0) s,
 				LATERAL (SELECT count(*) AS n FROM $table WHERE k = s.k AND w = s.w) a WHERE n <> 1;
 SQL
+		like($node->safe_psql('postgres', "SET enable_seqscan = off; EXPLAIN SELECT FROM $table WHERE k = 1 AND w = 'x'"),
+			qr/Bitmap Index Scan on ${table}_k_w_idx/, "$table: by the index");
 	}
 	$node->stop('fast');
 }

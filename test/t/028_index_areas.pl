@@ -64,6 +64,8 @@ sub is_right
 {
 	my ($table, $what, $whole) = @_;
 	is($node->safe_psql('postgres', "SELECT missing('$table')"), 0, "$what: the index finds every row");
+	is(() = $node->safe_psql('postgres', "SET enable_seqscan = off; SET enable_tidscan = off; SET enable_indexscan = off;
+		EXPLAIN SELECT FROM $table WHERE k = 1 AND ctid = '(1,1)'; EXPLAIN SELECT FROM $table WHERE tags @> ARRAY[1]") =~ /Bitmap Index Scan on ${table}_i/g, 2, "$what: by the index");
 	is($node->safe_psql('postgres', "SELECT pbfidx_check('${table}_i', " . ($whole ? 'true' : 'false') . ')'), '', "$what: check");
 	return;
 }

@@ -47,11 +47,14 @@ SQL
 	{
 		my $session = $node->background_psql('postgres', timeout => 1800);
 		my $pid = $session->query_safe('SELECT pg_backend_pid()');
+		my $slabs = "SELECT string_agg(start_block::text, ' ' ORDER BY level, slab) FROM pbfidx_slabs('t_idx')";
+		my $were = $statement eq 'VACUUM t' ? $node->safe_psql('postgres', $slabs) : '';
 		my $before = $node->safe_psql('postgres', "SELECT heap_blks_read + heap_blks_hit FROM pg_statio_user_tables WHERE relname = 't'");
 		$session->query_safe($statement);
 		$session->query_safe('SELECT pg_stat_force_next_flush()');
 		$memory{$statement} = most_memory($pid);
 		$session->quit;
+		isnt($node->safe_psql('postgres', $slabs), $were, "$rows rows: VACUUM rebuilt slabs") if $were;
 		$pages{$statement} = $node->safe_psql('postgres', "SELECT heap_blks_read + heap_blks_hit - $before FROM pg_statio_user_tables WHERE relname = 't'");
 	}
 	return (\%memory, \%pages);
