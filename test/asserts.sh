@@ -130,7 +130,7 @@ replay()
 discard()
 {
 	start_server "$W/stage" "debug_discard_caches = 1" "autovacuum = off"
-	regress_here "errors index_reports kinds"
+	regress_here "errors index_life index_reports kinds"
 }
 
 # Every process of the server writes a file, which stays empty if nothing is wrong.
@@ -148,7 +148,7 @@ valgrind_all()
 		! "$BINDIR/pg_isready" -q -h "$W" || break
 		sleep 1
 	done
-	regress_here "index_reports index_rows kinds planner"
+	regress_here "index_life index_reports index_rows kinds planner"
 	as_server "$BINDIR/pg_ctl" -D "$W/data" -w -t 600 stop >/dev/null
 	reap
 	reports=$(find "$W/valgrind" -type f -size +0)
