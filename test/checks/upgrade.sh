@@ -106,5 +106,5 @@ NAME=pbf_trgm
 compare_older
 [ "$(grep -c '^class' "$SCRATCH/new")" = 1 ] || { echo "where is the class?"; exit 1; }
 more="COMMENT ON OPERATOR FAMILY pbf_trgm_ops USING pbfidx IS 'more';"
-compare_made_up "$more" "${more/more/less}" "$more ALTER OPERATOR FAMILY pbf_trgm_ops USING pbfidx ADD OPERATOR 63 = (text, text);"
+compare_made_up "$more" "${more/more/less}" "$more ALTER OPERATOR FAMILY pbf_trgm_ops USING pbfidx ADD OPERATOR 63 <> (text, text);"
 echo "$older older versions, 1 made up of each"
