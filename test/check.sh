@@ -234,11 +234,11 @@ tap_in()
 {
 	local rc=0 log
 	stage_settings "$2" >"$1/tap.conf"
-	as_server env TEMP_CONFIG="$1/tap.conf" make -s -C "$1" installcheck with_llvm=no REGRESS= ISOLATION= PROVE_TESTS="$3" || rc=$?
+	as_server env TEMP_CONFIG="$1/tap.conf" make -s -C "$1" installcheck with_llvm=no REGRESS= ISOLATION= PROVE_TESTS="$3" 2>&1 | tee "$1/tap.log" || rc=$?
 	log=$1/tmp_check/log/regress_log_$(basename "$3" .pl)
 	[ "$rc" = 0 ] || tail -n 100 "$log"
 	# A server without --enable-tap-tests runs none and says so.
-	grep -q '^Result: ' "$LOG" || { echo "no TAP test was run"; return 1; }
+	[ "$rc" != 0 ] || grep -q '^Result: ' "$1/tap.log" || { echo "no TAP test was run"; return 1; }
 	return "$rc"
 }
 

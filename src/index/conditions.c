@@ -299,14 +299,13 @@ add_multikey_condition(PbfidxConditions *set, Relation index, Column column, con
 
 /* ---- all conditions ---- */
 
-/* An index without a collation serves conditions under any. */
-static bool
-compares_as_hashed(const ScanKeyData *key)
+bool
+pbfidx_compares_as_hashed(Oid index_collation, bool multikey, Oid collation)
 {
-	Oid collation = key->sk_collation;
-
-	return !OidIsValid(collation) || collation == DEFAULT_COLLATION_OID || collation == C_COLLATION_OID ||
-	       get_collation_isdeterministic(collation);
+	if (!OidIsValid(collation) || collation == DEFAULT_COLLATION_OID || collation == C_COLLATION_OID ||
+	    (collation == index_collation && !multikey))
+		return true;
+	return get_collation_isdeterministic(collation);
 }
 
 /* What one scan key asks for, appended. */
@@ -317,7 +316,8 @@ add_condition(PbfidxConditions *set, Relation index, const ScanKeyData *key, Pbf
 	uint8 code = pbfidx_cache(index)->column_group[number];
 	Column column = {number, code & PBFIDX_GROUP_NUMBER, (code & PBFIDX_GROUP_MULTIKEY) != 0};
 
-	if ((key->sk_flags & SK_SEARCHNOTNULL) || !compares_as_hashed(key))
+	if ((key->sk_flags & SK_SEARCHNOTNULL) ||
+	    !pbfidx_compares_as_hashed(index->rd_indcollation[number], column.multikey, key->sk_collation))
 		return; /* says nothing about keys */
 	if (key->sk_flags & SK_SEARCHNULL)
 		add_single_key(set, column, pbfidx_null_key(number));

@@ -50,6 +50,13 @@ extern void pbfidx_free_conditions(PbfidxConditions *set);
 /* Those of these scan keys, in the place of those that were there. None: every row qualifies. */
 extern void pbfidx_make_conditions(PbfidxConditions *set, Relation index, const ScanKeyData *keys, int n);
 
+/*
+ * Whether a condition under that collation (InvalidOid: none) says something about the hashes of a column. An
+ * index without a collation serves conditions under any, and under some strings of other bytes are equal. A
+ * scalar one with such a collation has a hash function of its own for it.
+ */
+extern bool pbfidx_compares_as_hashed(Oid index_collation, bool multikey, Oid collation);
+
 /* Takes out of the columns those in which no key or query of the condition speaks for a row. masks: of its
  * keys, which columns may have them. */
 extern void pbfidx_apply_condition(PbfidxConditions *set, const PbfidxCondition *c, const PbfidxMask *masks,

@@ -351,7 +351,9 @@ static Search
 search_for_qual(PlannerInfo *root, const Shape *shape, const IndexOptInfo *info, int column, Expr *expr,
                 bool multikey)
 {
-	if (IsA(expr, NullTest) && ((NullTest *) expr)->nulltesttype == IS_NOT_NULL)
+	if ((IsA(expr, NullTest) && ((NullTest *) expr)->nulltesttype == IS_NOT_NULL) ||
+	    !pbfidx_compares_as_hashed(info->indexcollations[column], multikey,
+	                               exprInputCollation((Node *) expr)))
 		return (Search){.keys = 0};
 	if (IsA(expr, ScalarArrayOpExpr))
 	{

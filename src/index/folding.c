@@ -385,10 +385,19 @@ meaning_of(Oid function, Oid extract_query)
 	return MEANS_NO_CASE;
 }
 
+#define REGEX_STRATEGY 5 /* of pg_trgm's classes; and the next one, without regard to case */
+
+static bool
+is_alike(Meaning meaning, const Locales *l, const char *p, int n)
+{
+	return meaning == MEANS_REGEX ? is_regex_alike(l, p, n) : is_ilike_alike(l, p, n);
+}
+
 bool
-pbfidx_folds_alike(Oid function, Oid extract_query, Oid collation, Datum pattern)
+pbfidx_folds_alike(Oid function, Oid extract_query, StrategyNumber strategy, Oid collation, Datum pattern)
 {
 	Meaning meaning = meaning_of(function, extract_query);
+	bool unknown = meaning == MEANS_NO_CASE;
 	Locales here, own;
 	const text *t;
 	const char *p;
@@ -401,12 +410,12 @@ pbfidx_folds_alike(Oid function, Oid extract_query, Oid collation, Datum pattern
 	n = VARSIZE_ANY_EXHDR(t);
 	if (meaning == MEANS_LIKE)
 		return is_like_alike(p, n);
+	if (unknown && (strategy == REGEX_STRATEGY || strategy == REGEX_STRATEGY + 1))
+		meaning = MEANS_REGEX;
 	here = locales_of(collation);
-	if (meaning == MEANS_REGEX)
-		return is_regex_alike(&here, p, n);
-	if (meaning == MEANS_ILIKE)
-		return is_ilike_alike(&here, p, n);
+	if (!unknown)
+		return is_alike(meaning, &here, p, n);
 	/* citext has the database's lower case, whatever the collation. */
 	own = locales_of(DEFAULT_COLLATION_OID);
-	return is_ilike_alike(&here, p, n) && is_ilike_alike(&own, p, n);
+	return is_alike(meaning, &here, p, n) && is_alike(meaning, &own, p, n);
 }

@@ -305,7 +305,7 @@ pbfidx_make_query(PbfidxQueryClass *class, Oid function, Oid collation, Strategy
 	function = internal_function(function);
 	if (!OidIsValid(collation))
 		collation = class->hasher.support_collation;
-	if (!pbfidx_folds_alike(function, class->extract_query.fn_oid, collation, query) ||
+	if (!pbfidx_folds_alike(function, class->extract_query.fn_oid, strategy, collation, query) ||
 	    !pbfidx_is_path_sound(function, query))
 		return q;
 	q->values = (Datum *) DatumGetPointer(

@@ -26,7 +26,8 @@ typedef struct PbfToasted
 /* Lives in fn_extra (or longer): zero it before first use. */
 typedef struct PbfProbe
 {
-	MemoryContext mcxt; /* where whole detoasted filters are kept: one, or what work_mem holds */
+	MemoryContext mcxt; /* where whole detoasted filters are kept: one, or what work_mem holds, and one more
+	                       that is compressed in line */
 
 	/* The header seen last and, once it was found valid, what it says. A PbfFilter without its words. */
 	uint64 header[PBF_HEADER_BYTES / sizeof(uint64)];

@@ -114,13 +114,15 @@ for my $case ([ 'c_utf8', 'default', 'tested tested tested tested tested tested'
 
 # The server's functions under another name, as citext has them.
 my $citext = $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'citext'");
-for my $case (!$icu ? () : ([ 'bpchar', 4, '~~*', 'text', '%οδος%' ], [ 'text', 5, '~?', 'text', '(?i)ÄPFEL' ]),
+for my $case (!$icu ? () : ([ 'bpchar', 4, '~~*', 'text', '%οδος%' ], [ 'text', 5, '~?', 'text', '(?i)ÄPFEL' ], [ 'text', 5, '~??', 'text', '(?c)(ABCDE|xyzzy)' ]),
 	$citext && $icu ? ([ 'citext', 3, '~~', 'citext', '%οδος%' ], [ 'citext', 11, '=', 'citext', 'οδος' ]) : ())
 {
 	my ($type, $strategy, $operator, $right, $pattern) = @$case;
 	my $query = "SELECT count(*) FROM as_$type WHERE s $operator '$pattern'::$right";
 	$node->safe_psql('icu', 'CREATE EXTENSION IF NOT EXISTS citext') if $type eq 'citext';
 	$node->safe_psql('icu', 'CREATE OPERATOR ~? (LEFTARG = text, RIGHTARG = text, FUNCTION = regexp_like)') if $operator eq '~?';
+	$node->safe_psql('icu', q{CREATE FUNCTION matches(text, text) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1 ~ $2; END';
+		CREATE OPERATOR ~?? (LEFTARG = text, RIGHTARG = text, FUNCTION = matches)}) if $operator eq '~??';
 	$node->safe_psql('icu', "DROP TABLE IF EXISTS as_$type; DROP OPERATOR FAMILY IF EXISTS ${type}_trgm_ops USING pbfidx");
 	my $rows = $node->safe_psql('icu', qq{
 		CREATE OPERATOR CLASS ${type}_trgm_ops FOR TYPE $type USING pbfidx AS OPERATOR $strategy $operator ($type, $right),
@@ -128,7 +130,7 @@ for my $case (!$icu ? () : ([ 'bpchar', 4, '~~*', 'text', '%οδος%' ], [ 'tex
 			FUNCTION 4 ($type, $type) gin_trgm_consistent(internal, int2, text, int4, internal, internal, internal, internal), STORAGE int4;
 		CREATE TABLE as_$type (s $type, pad char(1900) DEFAULT '');
 		INSERT INTO as_$type SELECT s FROM line;
-		INSERT INTO as_$type SELECT 'ΟΔΟΣ' FROM generate_series(1, 7);
+		INSERT INTO as_$type SELECT unnest('{ΟΔΟΣ,ABCDE}'::text[]) FROM generate_series(1, 7);
 		CREATE INDEX ON as_$type USING pbfidx (s ${type}_trgm_ops) WITH (pages_per_range = 1);
 		SET enable_bitmapscan = off; $query});
 	cmp_ok($rows, '>', 6, "$operator of $type");

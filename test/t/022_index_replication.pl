@@ -74,13 +74,14 @@ for my $n (1 .. 60)
 {
 	print $f "INSERT INTO t SELECT * FROM rows(100000 + 20 * $n, 100019 + 20 * $n);\n";
 	print $f "SELECT pbfidx_resummarize('t_k'), pbfidx_resummarize('t_expr');\n" if $n % 10 == 0;
+	print $f "SELECT pg_sleep(0.05);\n";
 }
 close $f;
 my $said = '';
 push @load, IPC::Run::start([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $a->connstr('postgres'), '-f', $busy ], '<', '/dev/null', '>&', \$said);
-my $first = $a->safe_psql('postgres', 'SELECT max(id) FROM t');
+$a->poll_query_until('postgres', 'SELECT max(id) > 100000 FROM t') or die 'no load';
 $a->backup('during');
-cmp_ok($a->safe_psql('postgres', 'SELECT max(id) FROM t'), '>', $first, 'the table grows while the backup is taken');
+ok($load[0]->pumpable, 'the table grows while the backup is taken');
 $load[0]->finish;
 is($load[0]->result(0), 0, 'the load ended') or diag($said);
 

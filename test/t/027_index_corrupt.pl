@@ -87,6 +87,8 @@ sub damage
 	like($said, qr/(is corrupted|format version).*REINDEX/s, "$name: is found") if $found;
 	# What the metapage and the directory must not say is no wrong answer but an error.
 	like($answers, qr/^(0 $k|[^0] );(0 $keys|[^0] );$/, "$name: right answers or none") if $found;
+	my ($rc, $plan, $err) = $node->psql('postgres', 'SET pbf.enable_index = off; EXPLAIN SELECT count(*) FROM t WHERE k = 77');
+	is("$rc$err", '0', "$name: an index that is switched off is not opened") if $found;
 	cmp_ok((-s $file) / 8192, '<', $pages * 3 + 100, "$name: the file does not grow");
 	is($node->safe_psql('postgres', 'REINDEX INDEX t_i; SELECT pbfidx_check($$t_i$$); SET enable_seqscan = off; SET enable_indexscan = off; SELECT count(*) FROM t WHERE k = 77; SELECT count(*) FROM t WHERE keys @> ARRAY[77]'),
 		"\n$right", "$name: REINDEX mends it");
