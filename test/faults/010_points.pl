@@ -2,7 +2,7 @@
 # a query is cancelled there; another session works while it waits there; allocations fail; pages cannot be read, or the query
 # is cancelled while one is read. Afterwards the index is checked, every row is found, and the statement succeeds.
 #
-# PBF_FAULT_POINTS: at most so many points of each case (default 12; a long run wants 1000: all of them).
+# PBF_FAULT_POINTS: at most so many points of each case (default 10; a long run wants 1000: all of them).
 
 use strict;
 use warnings;
@@ -185,7 +185,7 @@ my @cases = (
 	[ 'groups', 'insert' ], [ 'used', 'build' ], [ 'used', 'parallel build' ], [ 'used', 'reindex' ], [ 'used', 'reindex concurrently' ],
 	[ 'uneven', 'rebuild twice' ]);
 
-my $limit = $ENV{PBF_FAULT_POINTS} || 12;
+my $limit = $ENV{PBF_FAULT_POINTS} || 10;
 
 # --- crash and cancel after each record --------------------------------------------------------------------------------
 
