@@ -224,6 +224,9 @@ for my $round (1 .. $rounds)
 	}
 	ok(!$broken, "round $round: " . join(', ', @columns));
 	last if $broken;
+	# Of an unlogged relation whose creation was rolled back the server leaves an empty file until the next checkpoint; where the
+	# WAL that is replayed ends between the creation and the rollback it finds that file and does not start.
+	$node->safe_psql('postgres', 'SELECT pg_switch_wal()');
 	$node->stop('immediate');
 	$node->start;
 	next if $node->safe_psql('postgres', "SELECT relpersistence FROM pg_class WHERE oid = 't'::regclass") eq 'u';
