@@ -65,7 +65,17 @@ SELECT count(*) FROM t x LEFT JOIN t y ON x.id < 0 AND y.a = x.a WHERE x.id < 20
 -- Any of a column of arrays: with NULLs, without elements, NULL, out of line.
 CREATE TEMP TABLE lists (n int, l text[]);
 INSERT INTO lists VALUES (1, '{w5,w7,NULL}'), (2, '{}'), (3, NULL), (4, '{NULL}'), (5, '{w5,w5,w6000}'), (6, (SELECT array_agg('w' || i * 7) FROM generate_series(1, 20000) i)), (7, '{-1}');
-EXPLAIN (COSTS OFF) SELECT n, t.id FROM lists, t WHERE b = ANY (l);
+CREATE FUNCTION index_lines(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		IF line ~ 'Index' THEN
+			RETURN NEXT trim(line, ' ->');
+		END IF;
+	END LOOP;
+END $$;
+SELECT index_lines('SELECT n, t.id FROM lists, t WHERE b = ANY (l)');
 CREATE TEMP TABLE by_index AS SELECT n, t.id FROM lists, t WHERE b = ANY (l);
 SET enable_bitmapscan = off; SET enable_seqscan = on;
 SELECT count(*) > 20 AS rows, count(*) = (SELECT count(*) FROM by_index) AS as_many, count(*) = (SELECT count(*) FROM by_index JOIN lists USING (n) JOIN t USING (id) WHERE b = ANY (l)) AS same
