@@ -74,7 +74,7 @@ for my $n (1 .. 60)
 {
 	print $f "INSERT INTO t SELECT * FROM rows(100000 + 20 * $n, 100019 + 20 * $n);\n";
 	print $f "SELECT pbfidx_resummarize('t_k'), pbfidx_resummarize('t_expr');\n" if $n % 10 == 0;
-	print $f "SELECT pg_sleep(0.05);\n";
+	print $f "SELECT pg_sleep(0.2);\n";
 }
 close $f;
 my $said = '';
