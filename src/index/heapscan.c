@@ -37,6 +37,9 @@
 #include "compat.h"
 #include "index/heapscan.h"
 
+#define MOST_SNAPSHOTS                                                                   \
+	100 /* for a page: each after the first sees what was committed since the one before \
+	     */
 #define FETCHED_OF_PAGE (16 * 1024 * 1024) /* bytes out of line that are copied while a page is locked */
 
 /* No lock is waited for with a page locked: nobody would find that deadlock. So those of the TOAST table come
@@ -69,10 +72,22 @@ close_toast(PbfidxHeapScan *scan)
 	table_close(scan->toast, AccessShareLock);
 }
 
-static bool
-evaluates(const IndexInfo *info)
+/* For functions that look something up: see classify_for_rebuild. */
+static void
+push_own_snapshot(PbfidxHeapScan *scan)
 {
-	return info->ii_Expressions != NIL || info->ii_Predicate != NIL;
+	scan->pushed = scan->purpose == PBFIDX_REBUILD && scan->looks_up;
+	if (scan->pushed)
+		PushActiveSnapshot(GetLatestSnapshot());
+}
+
+static void
+pop_own_snapshot(PbfidxHeapScan *scan)
+{
+	if (scan->latest != NULL)
+		UnregisterSnapshot(scan->latest);
+	if (scan->pushed)
+		PopActiveSnapshot();
 }
 
 PbfidxHeapScan *
@@ -96,9 +111,9 @@ pbfidx_begin_heapscan_for(Relation heap, IndexInfo *info, PbfidxHasher *hashers,
 	scan->predicate = ExecPrepareQual(info->ii_Predicate, scan->estate);
 	scan->mcxt = GetPerTupleMemoryContext(scan->estate);
 	pbfidx_init_key_list(&scan->keys, CurrentMemoryContext);
-	scan->own_snapshot = purpose == PBFIDX_REBUILD && evaluates(info);
-	if (scan->own_snapshot)
-		PushActiveSnapshot(GetLatestSnapshot());
+	scan->evaluates = info->ii_Expressions != NIL || info->ii_Predicate != NIL;
+	scan->looks_up = pbfidx_may_look_up(hashers, n, info->ii_Expressions, info->ii_Predicate);
+	push_own_snapshot(scan);
 	open_toast(scan);
 	if (scan->toast != NULL)
 	{
@@ -124,8 +139,7 @@ void
 pbfidx_end_heapscan(PbfidxHeapScan *scan)
 {
 	close_toast(scan);
-	if (scan->own_snapshot)
-		PopActiveSnapshot();
+	pop_own_snapshot(scan);
 	ExecDropSingleTupleTableSlot(scan->slot);
 	FreeExecutorState(scan->estate);
 	FreeAccessStrategy(scan->strategy);
@@ -227,6 +241,7 @@ typedef enum Version
 {
 	SKIP,           /* nobody's */
 	TAKE,           /* keys from the copy of the page */
+	TAKE_NEW,       /* the same, under the snapshot `latest` */
 	TAKE_IF_NEEDED, /* the same, unless no snapshot needs it by then */
 	GIVE_UP         /* a rebuild cannot go on */
 } Version;
@@ -296,6 +311,36 @@ forget_external(PbfidxHeapScan *scan)
 	MemoryContextReset(scan->flat_mcxt);
 }
 
+/* The first of a rebuild's two snapshots that sees what a transaction inserted; NULL: none. What one's own
+ * transaction did may be seen by any. */
+static Snapshot
+snapshot_that_sees(const PbfidxHeapScan *scan, TransactionId inserter)
+{
+	if (TransactionIdIsCurrentTransactionId(inserter) || !XidInMVCCSnapshot(inserter, GetActiveSnapshot()))
+		return GetActiveSnapshot();
+	if (scan->latest != NULL && !XidInMVCCSnapshot(inserter, scan->latest))
+		return scan->latest;
+	return NULL;
+}
+
+/*
+ * Functions that look something up, in a table that is never changed, are called immutable now and then. What
+ * they look up may be as new as the row: a snapshot that does not see the row does not see it either. And it
+ * may have been deleted with it: then it takes a snapshot that still sees the row. (That is not asked for
+ * hash functions: the more often rows change, the less would be rebuilt.)
+ */
+static Version
+classify_for_lookup(PbfidxHeapScan *scan, HeapTuple tuple, bool dead, TransactionId dead_after)
+{
+	Snapshot snapshot = snapshot_that_sees(scan, HeapTupleHeaderGetXmin(tuple->t_data));
+
+	if (snapshot == NULL)
+		scan->stale = true;
+	else if (dead && scan->evaluates && !XidInMVCCSnapshot(dead_after, snapshot))
+		return scan->sampling ? SKIP : GIVE_UP;
+	return snapshot == scan->latest ? TAKE_NEW : TAKE;
+}
+
 /*
  * What no snapshot needs any more may have lost its TOAST, and may be older than the index and never have
  * been evaluated. Whether the expressions of what is still being inserted can be evaluated is for its
@@ -306,12 +351,11 @@ classify_for_rebuild(PbfidxHeapScan *scan, HeapTuple tuple, HTSV_Result state, T
 {
 	Version impossible = scan->sampling ? SKIP : GIVE_UP;
 	bool external = has_external_key(scan, tuple);
+	bool dead = state == HEAPTUPLE_RECENTLY_DEAD;
 
-	if (!external && !evaluates(scan->info))
-		return TAKE;
-	if (state == HEAPTUPLE_RECENTLY_DEAD && !is_needed(scan, dead_after))
+	if (dead && (external || scan->evaluates) && !is_needed(scan, dead_after))
 		return impossible;
-	if (state == HEAPTUPLE_INSERT_IN_PROGRESS && evaluates(scan->info))
+	if (state == HEAPTUPLE_INSERT_IN_PROGRESS && (scan->evaluates || scan->looks_up))
 		return TransactionIdIsNormal(scan->self_inserting) &&
 		               TransactionIdFollowsOrEquals(HeapTupleHeaderGetXmin(tuple->t_data),
 		                                            scan->self_inserting)
@@ -320,23 +364,7 @@ classify_for_rebuild(PbfidxHeapScan *scan, HeapTuple tuple, HTSV_Result state, T
 	/* Keys are made of it afterwards: that may take long, or wait for locks. */
 	if (external)
 		fetch_external(scan, tuple);
-	if (scan->own_snapshot && XidInMVCCSnapshot(HeapTupleHeaderGetXmin(tuple->t_data), GetActiveSnapshot()))
-		scan->stale = true;
-	return TAKE;
-}
-
-/*
- * Functions that look something up, in a table that is never changed, are called immutable now and then. What
- * they look up may be as new as the row: a snapshot that does not see the row does not see it either.
- */
-static void
-renew_snapshot(PbfidxHeapScan *scan)
-{
-	if (!scan->stale)
-		return;
-	PopActiveSnapshot();
-	PushActiveSnapshot(GetLatestSnapshot());
-	scan->stale = false;
+	return scan->pushed ? classify_for_lookup(scan, tuple, dead, dead_after) : TAKE;
 }
 
 /*
@@ -349,7 +377,7 @@ classify_for_build(PbfidxHeapScan *scan, HeapTuple tuple, HTSV_Result state)
 	bool inserted = state == HEAPTUPLE_INSERT_IN_PROGRESS && scan->info->ii_Concurrent;
 	bool deleted = state == HEAPTUPLE_RECENTLY_DEAD;
 
-	if (!(inserted || deleted) || !(evaluates(scan->info) || has_external_key(scan, tuple)))
+	if (!(inserted || deleted) || !(scan->evaluates || has_external_key(scan, tuple)))
 		return TAKE;
 	return inserted ? SKIP : TAKE_IF_NEEDED;
 }
@@ -404,6 +432,67 @@ pbfidx_end_blocks(PbfidxHeapScan *scan)
 	pbf_end_stream(&scan->stream);
 }
 
+/* The version at an item; false: there is none. */
+static bool
+get_version(const PbfidxHeapScan *scan, Page page, BlockNumber block, OffsetNumber off, HeapTuple tuple)
+{
+	ItemId item = PageGetItemId(page, off);
+
+	if (!ItemIdIsNormal(item))
+		return false;
+	tuple->t_tableOid = RelationGetRelid(scan->heap);
+	tuple->t_data = (HeapTupleHeader) PageGetItem(page, item);
+	tuple->t_len = ItemIdGetLength(item);
+	ItemPointerSet(&tuple->t_self, block, off);
+	return true;
+}
+
+/* What to do with all versions of a block, of which it makes a copy; false: a rebuild cannot go on. */
+static bool
+classify_block(PbfidxHeapScan *scan, Buffer buffer, BlockNumber block, Version *versions,
+               TransactionId *dead_after)
+{
+	Page page = BufferGetPage(buffer);
+	OffsetNumber last;
+	HeapTupleData tuple;
+	bool possible = true;
+
+	scan->fresh = scan->stale = false;
+	know_toast_indexes(scan);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);
+	for (OffsetNumber off = FirstOffsetNumber; off <= last; off++)
+	{
+		versions[off] = SKIP;
+		if (get_version(scan, page, block, off, &tuple))
+			versions[off] = classify(scan, &tuple, buffer, &dead_after[off]);
+		possible = possible && versions[off] != GIVE_UP;
+	}
+	memcpy(scan->page.data, page, BLCKSZ);
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	return possible;
+}
+
+/* The same, with snapshots that see all that is taken: who deletes something after the page was looked at is
+ * not in one that is older. */
+static bool
+classify_seen(PbfidxHeapScan *scan, Buffer buffer, BlockNumber block, Version *versions,
+              TransactionId *dead_after)
+{
+	for (int i = 0; i < MOST_SNAPSHOTS; i++)
+	{
+		bool possible = classify_block(scan, buffer, block, versions, dead_after);
+
+		if (!scan->stale || !possible)
+			return possible;
+		forget_external(scan);
+		if (scan->latest != NULL)
+			UnregisterSnapshot(scan->latest);
+		scan->latest = RegisterSnapshot(GetLatestSnapshot());
+	}
+	return false;
+}
+
 bool
 pbfidx_scan_block(PbfidxHeapScan *scan, BlockNumber block, PbfidxTakeKeys take, void *arg)
 {
@@ -411,46 +500,26 @@ pbfidx_scan_block(PbfidxHeapScan *scan, BlockNumber block, PbfidxTakeKeys take, 
 	Version versions[MaxHeapTuplesPerPage + 1];
 	TransactionId dead_after[MaxHeapTuplesPerPage + 1];
 	HeapTupleData tuple;
-	Page page = BufferGetPage(buffer);
+	Page page = (Page) scan->page.data;
 	OffsetNumber last;
-	bool possible = true;
+	bool possible;
 
 	scan->take = take;
 	scan->arg = arg;
-	scan->fresh = false;
 	set_attributes(scan);
-	tuple.t_tableOid = RelationGetRelid(scan->heap);
-	know_toast_indexes(scan);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);
+	possible = classify_seen(scan, buffer, block, versions, dead_after);
+	ReleaseBuffer(buffer);
+	last = !possible || PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);
 	for (OffsetNumber off = FirstOffsetNumber; off <= last; off++)
 	{
-		ItemId item = PageGetItemId(page, off);
-
-		versions[off] = SKIP;
-		if (!ItemIdIsNormal(item))
+		if (versions[off] == SKIP || (versions[off] == TAKE_IF_NEEDED && !is_needed(scan, dead_after[off])))
 			continue;
-		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
-		tuple.t_len = ItemIdGetLength(item);
-		ItemPointerSet(&tuple.t_self, block, off);
-		versions[off] = classify(scan, &tuple, buffer, &dead_after[off]);
-		possible = possible && versions[off] != GIVE_UP;
-	}
-	memcpy(scan->page.data, page, BLCKSZ);
-	UnlockReleaseBuffer(buffer);
-	renew_snapshot(scan);
-
-	page = (Page) scan->page.data;
-	for (OffsetNumber off = FirstOffsetNumber; off <= last && possible; off++)
-	{
-		ItemId item = PageGetItemId(page, off);
-
-		if (versions[off] != TAKE && (versions[off] != TAKE_IF_NEEDED || !is_needed(scan, dead_after[off])))
-			continue;
-		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
-		tuple.t_len = ItemIdGetLength(item);
-		ItemPointerSet(&tuple.t_self, block, off);
+		get_version(scan, page, block, off, &tuple);
+		if (versions[off] == TAKE_NEW)
+			PushActiveSnapshot(scan->latest);
 		take_keys(scan, scan->flat != NULL && scan->flat[off] != NULL ? scan->flat[off] : &tuple);
+		if (versions[off] == TAKE_NEW)
+			PopActiveSnapshot();
 	}
 	forget_external(scan);
 	return possible;

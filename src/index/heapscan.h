@@ -43,10 +43,14 @@ typedef struct PbfidxHeapScan
 	int toast_index_count;
 	Bitmapset *attributes; /* that keys, expressions and the predicate take, offset as in pull_varattnos */
 	int attributes_group;
-	bool fresh;        /* of a rebuild: oldest_xmin was asked for since the page was locked */
-	bool own_snapshot; /* of a rebuild that evaluates: functions see what was committed before the page */
-	bool stale;        /* the page has a row that the active snapshot does not see */
-	HeapTuple *flat;   /* of a rebuild, by offset: copies with what is out of line; NULL: not needed */
+	bool fresh;     /* of a rebuild: oldest_xmin was asked for since the page was locked */
+	bool evaluates; /* expressions or a predicate */
+	bool looks_up;  /* see pbfidx_may_look_up */
+	bool pushed;    /* of a rebuild that looks up: the active snapshot is its own */
+	Snapshot
+	    latest; /* of the same: a second one, for rows that the active one does not see; NULL: none yet */
+	bool stale; /* the page has a row that neither sees */
+	HeapTuple *flat;         /* of a rebuild, by offset: copies with what is out of line; NULL: not needed */
 	MemoryContext flat_mcxt; /* reset for every block */
 	PbfBlockStream stream;
 	EState *estate;
@@ -77,9 +81,9 @@ extern void pbfidx_end_blocks(PbfidxHeapScan *scan);
 
 /*
  * Calls `take` with the keys of each version on the block that some snapshot could see. A rebuild gets false
- * if a version that is not live would need its TOAST, an expression or a predicate: these may fail, and a
- * rebuild must not; `take` was called for none then. It runs on a copy of the page, when no lock is
- * held.
+ * if a version that is not live would need its TOAST, an expression, a predicate, or a function that looks
+ * something up: these may fail, and a rebuild must not; `take` was called for none then. It runs on a
+ * copy of the page, when no lock is held.
  */
 extern bool pbfidx_scan_block(PbfidxHeapScan *scan, BlockNumber block, PbfidxTakeKeys take, void *arg);
 

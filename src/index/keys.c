@@ -10,6 +10,7 @@
 #include "catalog/pg_collation.h"
 #include "catalog/pg_opclass.h"
 #include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -285,13 +286,17 @@ pbfidx_hashers(Relation index, MemoryContext mcxt)
 	return hashers;
 }
 
-/* Support functions of operator classes count too: what they extract may change with the version. */
+/* Support functions of operator classes count too: what they extract may change with the version; and so may
+ * what strings are converted to. */
 bool
 pbfidx_uses_server_hash(const PbfidxHasher *hashers, int n)
 {
 	for (int i = 0; i < n; i++)
 	{
-		if (hashers[i].own || hashers[i].multikey || hashers[i].value.kind >= PBF_KIND_ARRAY)
+		PbfKind kind = hashers[i].value.kind;
+
+		if (hashers[i].own || hashers[i].multikey || kind >= PBF_KIND_ARRAY ||
+		    (kind == PBF_KIND_TEXT && pbf_converts_text()))
 			return true;
 	}
 	return false;
@@ -355,6 +360,29 @@ pbfidx_is_any_interpreted(const PbfidxHasher *hashers, int n)
 			return true;
 	}
 	return false;
+}
+
+static bool
+is_users_function(Oid function, void *context)
+{
+	(void) context;
+	return function >= FirstNormalObjectId;
+}
+
+/* Constraints of a domain may be anything. */
+static bool
+calls_users_functions(Node *node, void *context)
+{
+	return node != NULL &&
+	       (IsA(node, CoerceToDomain) || check_functions_in_node(node, is_users_function, context) ||
+	        expression_tree_walker(node, calls_users_functions, context));
+}
+
+bool
+pbfidx_may_look_up(const PbfidxHasher *hashers, int n, List *expressions, List *predicate)
+{
+	return pbfidx_is_any_interpreted(hashers, n) || calls_users_functions((Node *) expressions, NULL) ||
+	       calls_users_functions((Node *) predicate, NULL);
 }
 
 /* ---- keys ---- */

@@ -93,6 +93,9 @@ extern void pbfidx_note_locale(Relation index);
 extern bool pbfidx_uses_server_hash(const PbfidxHasher *hashers, int n);
 /* Whether a function that makes keys of these columns is not written in C: it may do anything. */
 extern bool pbfidx_is_any_interpreted(const PbfidxHasher *hashers, int n);
+/* Whether keys take functions that may look for something in tables: hash functions that are not written in
+ * C, or in expressions any that do not come with the server. */
+extern bool pbfidx_may_look_up(const PbfidxHasher *hashers, int n, List *expressions, List *predicate);
 
 static inline uint64
 pbfidx_column_key(int column, uint64 hash)

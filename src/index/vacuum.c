@@ -15,6 +15,7 @@
 #include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "utils/backend_progress.h"
 #include "utils/backend_status.h"
@@ -164,18 +165,24 @@ runs_owners_code(Relation index)
 	return pbfidx_is_any_interpreted(pbfidx_hashers(index, CurrentMemoryContext), n);
 }
 
-/* What ended maintenance is told. */
+/* What ended maintenance is told. A damaged page does not mend by itself; it may be the table's. */
 static void
 report_given_up(Relation index, const ErrorData *error)
 {
+	bool damaged =
+	    error->sqlerrcode == ERRCODE_DATA_CORRUPTED || error->sqlerrcode == ERRCODE_INDEX_CORRUPTED;
+
 	ereport(
 	    WARNING, errcode(error->sqlerrcode),
 	    errmsg("maintenance of index \"%s\" was given up: %s", RelationGetRelationName(index),
 	           error->message),
 	    error->detail != NULL ? errdetail_internal("%s", error->detail) : 0,
-	    errhint("The index stays right, and the next VACUUM tries again. Expressions, predicates and support "
-	            "functions run with search_path = %s: qualify the names in them.",
-	            PBFIDX_SAFE_SEARCH_PATH));
+	    damaged
+	        ? errhint("If the page is of the index: REINDEX INDEX \"%s\"; nothing of the table is lost.",
+	                  RelationGetRelationName(index))
+	        : errhint("The index stays right, and the next VACUUM tries again. Expressions, predicates and "
+	                  "support functions run with search_path = %s: qualify the names in them.",
+	                  PBFIDX_SAFE_SEARCH_PATH));
 }
 
 /* What pg_stat_progress_vacuum shows: any subtransaction that is rolled back takes it away, one in the
@@ -215,6 +222,32 @@ restore_progress(const Progress *p)
 }
 
 /*
+ * Others do not heed the snapshots of VACUUM, and remove what these see. A function that looks something up
+ * has to find it: meanwhile they are heeded, as those of any other command.
+ */
+static bool
+needs_heed(Relation index)
+{
+	int n = IndexRelationGetNumberOfKeyAttributes(index);
+
+	return (MyProc->statusFlags & PROC_IN_VACUUM) &&
+	       pbfidx_may_look_up(pbfidx_hashers(index, CurrentMemoryContext), n,
+	                          RelationGetIndexExpressions(index), RelationGetIndexPredicate(index));
+}
+
+static void
+set_heeded(bool heeded)
+{
+	LWLockAcquire(ProcArrayLock, LW_EXCLUSIVE);
+	if (heeded)
+		MyProc->statusFlags &= ~PROC_IN_VACUUM;
+	else
+		MyProc->statusFlags |= PROC_IN_VACUUM;
+	ProcGlobal->statusFlags[MyProc->pgxactoff] = MyProc->statusFlags;
+	LWLockRelease(ProcArrayLock);
+}
+
+/*
  * The owner's code may fail, for example under another search_path than its author thought of; the disk may
  * be full, or a value damaged that VACUUM would not have looked at. That must not keep VACUUM from its work
  * on the table, so it runs in a subtransaction: what was begun is resumed another time.
@@ -225,8 +258,11 @@ maintain_guarded(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 	MemoryContext mcxt = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
 	Progress progress = save_progress();
+	bool heeded = needs_heed(index);
 	PbfidxRights rights;
 
+	if (heeded)
+		set_heeded(true);
 	BeginInternalSubTransaction(NULL);
 	PG_TRY();
 	{
@@ -253,6 +289,8 @@ maintain_guarded(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 		FreeErrorData(error);
 	}
 	PG_END_TRY();
+	if (heeded)
+		set_heeded(false);
 	restore_progress(&progress);
 	MemoryContextSwitchTo(mcxt);
 	CurrentResourceOwner = owner;

@@ -136,6 +136,14 @@ to_utf8(const char *s, size_t n)
 	return NULL;
 }
 
+bool
+pbf_converts_text(void)
+{
+	int encoding = GetDatabaseEncoding();
+
+	return encoding != PG_UTF8 && encoding != PG_SQL_ASCII && encoding != PG_LATIN1;
+}
+
 /*
  * Hash of a string in the database encoding: its bytes as UTF-8, so that databases of different encodings
  * can exchange filters. Its bytes as they are if it has no such form: no value that the server stores may be

@@ -33,6 +33,10 @@ struct PbfHasher
 	bool by_locale;    /* that calls one of a user's string type, which may go by the locale */
 };
 
+/* Whether strings are hashed as what functions of the server convert them to. In LATIN1 a byte is a code
+ * point. */
+extern bool pbf_converts_text(void);
+
 /* Whether a function is written in C. */
 extern bool pbf_is_compiled(Oid function);
 

@@ -46,6 +46,16 @@ my %condition = (
 my $place = 24 + 16;    # layout.h: server_major
 my %path = map { $_ => $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$_')") } sort keys %condition;
 
+# Strings of most encodings are converted by the server before they are hashed.
+my %converted = (latin2 => 1, euc_jp => 1, latin1 => 0, sql_ascii => 0);
+for my $encoding (sort keys %converted)
+{
+	$node->safe_psql('postgres', "CREATE DATABASE $encoding ENCODING '$encoding' TEMPLATE template0 LOCALE 'C'");
+	$node->safe_psql($encoding, "CREATE EXTENSION pbf; CREATE TABLE s AS SELECT i, 'w' || i AS w FROM generate_series(1, 3000) i;
+		CREATE INDEX s_w ON s USING pbfidx (i, w)");
+	$path{$encoding} = $node->data_dir . '/' . $node->safe_psql($encoding, "SELECT pg_relation_filepath('s_w')");
+}
+
 $node->stop;
 for my $index (sort keys %path)
 {
@@ -79,6 +89,14 @@ for my $index (sort keys %condition)
 	$node->safe_psql('postgres', "REINDEX INDEX $index");
 	($rc, $rows, $err) = $node->psql('postgres', "SET enable_seqscan = off; SELECT count(*) FROM t WHERE $old; SELECT count(*) FROM t WHERE $new; SELECT pbfidx_check('$index') IS NOT NULL");
 	is("$rows $err", "1\n1\nt ", "$index: REINDEX mends it");
+}
+
+for my $encoding (sort keys %converted)
+{
+	my $warning = qr/WARNING:  index "s_w" was built by PostgreSQL 14 and uses hash functions of the server\n/;
+	my ($rc, $rows, $err) = $node->psql($encoding, "SET enable_seqscan = off; SELECT count(*) FROM s WHERE w = 'w77'");
+	is($rows, 1, "$encoding: the row is found");
+	$converted{$encoding} ? like($err, $warning, "$encoding: a warning") : is($err, '', "$encoding: no warning");
 }
 
 done_testing();
