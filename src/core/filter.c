@@ -240,7 +240,8 @@ fold_words(const uint64_t *src, uint64_t word, uint64_t end, int n, uint64_t *ds
 	}
 }
 
-/* One part of a plain filter, driven by the set bits of the source: each sets a run of dst. */
+/* One part of a plain filter, driven by the set bits of the source: each sets a run of dst. Bits that no key
+ * sets, of a filter that was damaged where it was stored, would set them outside. */
 static void
 resize_part(uint64_t from_bits, const uint64_t *src, uint64_t to_bits, uint64_t *dst, PbfSlice slice)
 {
@@ -261,6 +262,8 @@ resize_part(uint64_t from_bits, const uint64_t *src, uint64_t to_bits, uint64_t 
 			uint64_t bit = word * PBF_WORD_BITS + (uint64_t) __builtin_ctzll(left);
 			uint64_t first, last;
 
+			if (bit >= from_bits)
+				break;
 			overlapping(bit, to_bits, from_bits, &first, &last);
 			set_run(dst, first, last);
 		}

@@ -287,6 +287,37 @@ filter_resize(void)
 	for_geometries(check_resize);
 }
 
+/* A stored filter that was damaged may have bits that no key sets: nothing is written beyond the result. */
+static void
+check_resize_damaged(PbfGeometry g, const uint64_t *h)
+{
+	static const uint32_t sizes[] = {1, 63, 64, 65, 999, 1000, 3000};
+	Filter from = make_filter(g);
+
+	(void) h;
+	memset(from.words, 0xFF, pbf_words(&g) * sizeof(uint64_t));
+	for (size_t i = 0; i < COUNT(sizes); i++)
+	{
+		PbfGeometry to = resized(g, sizes[i]);
+		size_t words = pbf_words(&to), guard = 64 * (size_t) sizes[i] / 64 + 1;
+		uint64_t *dst = allocate((words + guard) * sizeof(uint64_t));
+		bool written = false;
+
+		resize(&g, from.words, &to, dst, 1 + i % 4);
+		for (size_t j = words; j < words + guard; j++)
+			written = written || dst[j] != 0;
+		CHECK_SHAPE(!written, &to);
+		free(dst);
+	}
+	free(from.words);
+}
+
+static void
+filter_resize_damaged(void)
+{
+	for_geometries(check_resize_damaged);
+}
+
 /* The rate of the actual bits, from its definition: the share of all places a key could fall on. */
 static double
 naive_fpr(const Filter *f, uint32_t parts)
@@ -421,6 +452,7 @@ filter_tests(void)
 		TEST(filter_reduce);
 		TEST(filter_fold_is_exact);
 		TEST(filter_resize);
+		TEST(filter_resize_damaged);
 		TEST(filter_fpr);
 		TEST(filter_cardinality);
 	}
