@@ -644,7 +644,8 @@ disable_indexes(PBF_RELATION_HOOK_PARAMETERS)
 		if ((void *) info->amcostestimate != (void *) pbfidx_costestimate)
 			continue;
 		info->amhasgetbitmap = false;
-		info->amcostestimate = cost_nothing;
+		/* Up to 17 it is declared without its arguments, which to a compiler of C23 is another type. */
+		info->amcostestimate = (__typeof__(info->amcostestimate)) cost_nothing;
 	}
 }
 
