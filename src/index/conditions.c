@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_collation.h"
+#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -17,6 +18,7 @@
 #include "index/conditions.h"
 #include "index/directory.h"
 #include "index/keys.h"
+#include "type/distinct.h"
 
 /* How values of one scan key become keys; kept while its type stays the same. */
 struct PbfidxKeyHasher
@@ -47,29 +49,12 @@ pbfidx_free_conditions(PbfidxConditions *set)
 
 /* ---- keys ---- */
 
-static int
-compare_keys(const void *a, const void *b)
-{
-	uint64 x = *(const uint64 *) a, y = *(const uint64 *) b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Duplicates of IN lists need no probes of their own. */
 static void
 sort_unique(PbfidxConditions *set, PbfidxCondition *c)
 {
-	uint64 *keys = set->keys + c->first;
-	int kept = 0;
-
-	qsort(keys, c->n, sizeof(uint64), compare_keys);
-	for (int i = 0; i < c->n; i++)
-	{
-		if (i == 0 || keys[i] != keys[kept - 1])
-			keys[kept++] = keys[i];
-	}
-	c->n = kept;
-	set->nkeys = c->first + kept;
+	c->n = pbf_distinct_hashes(set->keys + c->first, c->n);
+	set->nkeys = c->first + c->n;
 }
 
 static void
@@ -188,7 +173,10 @@ add_scalar_condition(PbfidxConditions *set, Relation index, Column column, const
 	if (key->sk_flags & SK_SEARCHARRAY)
 		values = array_elements(key->sk_argument, &n);
 	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		add_key(set, pbfidx_value_key(hasher, values[i]), true);
+	}
 	set->impossible = set->impossible || n == 0;
 	end_condition(set, c);
 }

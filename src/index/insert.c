@@ -106,10 +106,13 @@ drop_set_targets(Relation index, Targets *targets)
 	for (int i = 0; i < targets->n;)
 	{
 		BlockNumber block = targets->list[i].block;
-		Buffer buffer = pbfidx_read_buffer(index, pbfidx_cached_buffers(index), block);
-		Page page = BufferGetPage(buffer);
+		Buffer buffer;
+		Page page;
 		bool valid = true;
 
+		CHECK_FOR_INTERRUPTS(); /* a document may have its keys on thousands of pages */
+		buffer = pbfidx_read_buffer(index, pbfidx_cached_buffers(index), block);
+		page = BufferGetPage(buffer);
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		for (; i < targets->n && targets->list[i].block == block; i++)
 		{
@@ -244,6 +247,7 @@ set_targets(Relation index, Targets *targets)
 	room = palloc(targets->n * DELTA_BYTES_PER_TARGET);
 	for (int i = 0; i >= 0 && i < targets->n;)
 	{
+		CHECK_FOR_INTERRUPTS();
 		i = set_some_targets(index, targets, i, room);
 		if (i < 0)
 		{

@@ -8,6 +8,7 @@
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 
+#include "type/distinct.h"
 #include "type/element.h"
 #include "type/probe.h"
 
@@ -169,30 +170,6 @@ pbf_add_hash(PG_FUNCTION_ARGS)
 	PG_RETURN_PBF(f);
 }
 
-/* As qsort; can be cancelled. */
-#define ST_SORT sort_hashes
-#define ST_ELEMENT_TYPE uint64
-#define ST_COMPARE(a, b) (*(a) < *(b) ? -1 : *(a) > *(b))
-#define ST_SCOPE static
-#define ST_CHECK_FOR_INTERRUPTS
-#define ST_DEFINE
-#include "lib/sort_template.h"
-
-/* Sorts and returns how many are left without duplicates. */
-static int
-distinct_hashes(uint64 *hashes, int n)
-{
-	int kept = 0;
-
-	sort_hashes(hashes, n);
-	for (int i = 0; i < n; i++)
-	{
-		if (i == 0 || hashes[i] != hashes[kept - 1])
-			hashes[kept++] = hashes[i];
-	}
-	return kept;
-}
-
 Datum
 pbf_build(PG_FUNCTION_ARGS)
 {
@@ -205,7 +182,7 @@ pbf_build(PG_FUNCTION_ARGS)
 
 	pbf_check_fpr(fpr);
 	hashes = argument_hashes(fcinfo, call, 0, &n);
-	n = distinct_hashes(hashes, n);
+	n = pbf_distinct_hashes(hashes, n);
 	g = pbf_geometry_for(n, fpr, PBF_CHOOSE_AUTO);
 	f = pbf_allocate(&g, PBF_KIND_NONE);
 	pbf_add_hashes(f, call->hasher.kind, hashes, n);
