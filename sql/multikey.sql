@@ -507,6 +507,7 @@ FROM (VALUES ('est_x'::regclass, '{x}'::text[], '{}'::text[]), ('est_xk', '{x,k}
 SELECT pbfidx_estimate('est', '{x}', 2e-6, '{nosuch}');
 SELECT pbfidx_estimate('est', '{x}', 2e-6, '{int4_ops}');
 SELECT pbfidx_estimate('est', '{x}', 2e-6, '{array_ops,array_ops}');
+SELECT pbfidx_estimate('pg_attribute', '{attmissingval}');
 DROP TABLE est;
 
 -- Keys that all ranges have are on the same pages of all slabs: statistics take another page of each.

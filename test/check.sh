@@ -2,8 +2,8 @@
 #
 # Every test of pbf: bash test/check.sh [--quick] [--long] [--only REGEX] [--also VERSION]
 #
-# Sets up what it needs (Debian packages only as root), works in a temporary directory on a server of its own, and
-# leaves nothing behind. The last line is "N passed, N failed"; the exit status says the same.
+# Sets up what it needs (Debian packages as root, or by sudo if that needs no password), works in a temporary directory on a
+# server of its own, and leaves nothing behind. The last line is "N passed, N failed"; the exit status says the same.
 #
 #   --quick        leave out the sanitizers, the other architecture, the repetitions under each instruction set and the faults
 #   --long         as much as README.md says of longer runs: some hours

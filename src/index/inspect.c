@@ -49,6 +49,16 @@ PG_FUNCTION_INFO_V1(pbfidx_estimate);
 /* ---- opening ---- */
 
 static void
+require_pages(Relation relation)
+{
+	if (RecoveryInProgress() && !RelationIsPermanent(relation))
+		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+		        errmsg("cannot access unlogged relation \"%s\" during recovery",
+		               RelationGetRelationName(relation)),
+		        errhint("A standby has no pages of unlogged relations."));
+}
+
+static void
 require_pbfidx(Relation index)
 {
 	bool ours = index->rd_rel->relam == get_index_am_oid("pbfidx", false);
@@ -64,6 +74,7 @@ require_pbfidx(Relation index)
 	if (RELATION_IS_OTHER_TEMP(index))
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 		        errmsg("cannot access temporary indexes of other sessions"));
+	require_pages(index);
 }
 
 /* An index that a failed CREATE INDEX CONCURRENTLY left behind may have no pages at all. */
@@ -460,7 +471,8 @@ column_class(const char *name, Oid type)
 	Oid class =
 	    name != NULL ? get_opclass_oid(am, pbf_qualified_name(name), false) : GetDefaultOpClass(type, am);
 
-	if (!OidIsValid(class))
+	/* (Columns of the catalog may be of type anyarray.) */
+	if (!OidIsValid(class) || get_typtype(type) == TYPTYPE_PSEUDO)
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_OBJECT),
 		        errmsg("data type %s has no default operator class for access method \"pbfidx\"",
 		               format_type_be(type)),
@@ -523,7 +535,7 @@ plan_columns(Planned *p, ArrayType *names, ArrayType *classes, double fpr)
 	if (nclasses > p->columns)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		        errmsg("more operator classes than columns: %d", nclasses),
-		        errdetail("There are %d columns.", p->columns));
+		        errdetail("The number of columns is %d.", p->columns));
 	p->info = makeNode(IndexInfo);
 	p->info->ii_NumIndexAttrs = p->info->ii_NumIndexKeyAttrs = p->columns;
 	p->hashers = palloc0(p->columns * sizeof(PbfidxHasher));
@@ -637,11 +649,15 @@ pbfidx_estimate(PG_FUNCTION_ARGS)
 	p.heap = try_relation_open(oid, AccessShareLock);
 	if (p.heap == NULL)
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE), errmsg("table with OID %u does not exist", oid));
+	if (p.heap->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
+		        errmsg("\"%s\" is a partitioned table", RelationGetRelationName(p.heap)),
+		        errhint("Ask for one of its partitions."));
 	if (p.heap->rd_rel->relkind != RELKIND_RELATION && p.heap->rd_rel->relkind != RELKIND_MATVIEW)
 		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
-		        errmsg("\"%s\" is not a table or materialized view", RelationGetRelationName(p.heap)),
-		        errhint("For a partitioned table ask for one of its partitions."));
+		        errmsg("\"%s\" is not a table or materialized view", RelationGetRelationName(p.heap)));
 	pbfidx_require_heap(p.heap);
+	require_pages(p.heap);
 	if (pg_class_aclcheck(oid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(p.heap));
 	/* How many values there are says something of rows that the user may not see: pg_stats has nothing

@@ -105,6 +105,11 @@ $a->wait_for_catchup($b, 'replay', $a->lsn('write'));
 $b->wait_for_catchup($c, 'replay', $a->lsn('write'));
 right($b, 'changes');
 right($c, 'cascaded');
+for my $call ("pbfidx_stats('u_k')", "pbfidx_slabs('u_k')", "pbfidx_check('u_k')", "pbfidx_estimate('u', '{k}')")
+{
+	my ($rc, $out, $err) = $b->psql('postgres', "SELECT $call");
+	like($err, qr/^psql:<stdin>:1: ERROR:  cannot access unlogged relation "u(_k)?" during recovery\nHINT/, "$call on a standby");
+}
 
 # --- promotion, and a primary that goes its own way --------------------------------------------------------------------
 
