@@ -56,6 +56,13 @@
 #define pbf_vacuum_delay_point() vacuum_delay_point()
 #endif
 
+/* Walkers: up to 15 declared without their arguments, which to a compiler of C23 is another type. */
+#if PG_VERSION_NUM >= 160000
+#define pbf_walk_expression(node, walker, context) expression_tree_walker(node, walker, context)
+#else
+#define pbf_walk_expression(node, walker, context) expression_tree_walker(node, (void *) (walker), context)
+#endif
+
 /* Declared in pg_locale.h, which needs the headers of ICU. Alike in all versions. */
 extern char *get_collation_actual_version(char collprovider, const char *collcollate);
 

@@ -375,7 +375,7 @@ calls_users_functions(Node *node, void *context)
 {
 	return node != NULL &&
 	       (IsA(node, CoerceToDomain) || check_functions_in_node(node, is_users_function, context) ||
-	        expression_tree_walker(node, calls_users_functions, context));
+	        pbf_walk_expression(node, calls_users_functions, context));
 }
 
 bool
