@@ -802,3 +802,16 @@ COMMIT;
 SELECT pbfidx_check('filled_k');
 DROP VIEW rows_are_told;
 DROP TABLE filled, filled_too;
+-- ---- nor by one whose SQL function cannot be put in its place without a search_path ----
+CREATE TABLE inlined(i int) WITH (autovacuum_enabled = off, fillfactor = 10);
+CREATE FUNCTION inlined_inner(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $1 * 2';
+CREATE FUNCTION inlined_outer(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT public.inlined_inner($1)';
+INSERT INTO inlined SELECT i FROM generate_series(1, 600) i;
+CREATE INDEX inlined_i ON inlined USING pbfidx (inlined_outer(i)) WITH (pages_per_range = 1);
+CREATE OR REPLACE FUNCTION inlined_outer(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT inlined_inner($1)';
+\c -
+SET search_path = '';
+VACUUM public.inlined;
+RESET search_path;
+DROP TABLE inlined;
+DROP FUNCTION inlined_outer, inlined_inner;

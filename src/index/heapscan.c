@@ -72,7 +72,7 @@ close_toast(PbfidxHeapScan *scan)
 	table_close(scan->toast, AccessShareLock);
 }
 
-/* For functions that look something up: see classify_for_rebuild. */
+/* For functions that look something up: see classify_for_lookup. */
 static void
 push_own_snapshot(PbfidxHeapScan *scan)
 {
@@ -327,17 +327,29 @@ snapshot_that_sees(const PbfidxHeapScan *scan, TransactionId inserter)
  * Functions that look something up, in a table that is never changed, are called immutable now and then. What
  * they look up may be as new as the row: a snapshot that does not see the row does not see it either. And it
  * may have been deleted with it: then it takes a snapshot that still sees the row. (That is not asked for
- * hash functions: the more often rows change, the less would be rebuilt.)
+ * hash functions: the more often rows change, the less would be rebuilt.) One's own deletes no snapshot of
+ * ours sees undone. What died before a snapshot was taken may have lost its TOAST.
  */
 static Version
-classify_for_lookup(PbfidxHeapScan *scan, HeapTuple tuple, bool dead, TransactionId dead_after)
+classify_for_lookup(PbfidxHeapScan *scan, HeapTuple tuple, HTSV_Result state, TransactionId dead_after)
 {
 	Snapshot snapshot = snapshot_that_sees(scan, HeapTupleHeaderGetXmin(tuple->t_data));
+	bool external = has_external_key(scan, tuple);
+	bool possible = true;
 
 	if (snapshot == NULL)
+	{
 		scan->stale = true;
-	else if (dead && scan->evaluates && !XidInMVCCSnapshot(dead_after, snapshot))
+		return SKIP; /* the page will be looked at again */
+	}
+	if (state == HEAPTUPLE_RECENTLY_DEAD && (external || scan->evaluates))
+		possible = XidInMVCCSnapshot(dead_after, snapshot);
+	else if (state == HEAPTUPLE_DELETE_IN_PROGRESS)
+		possible = !TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(tuple->t_data));
+	if (!possible)
 		return scan->sampling ? SKIP : GIVE_UP;
+	if (external)
+		fetch_external(scan, tuple);
 	return snapshot == scan->latest ? TAKE_NEW : TAKE;
 }
 
@@ -350,21 +362,23 @@ static Version
 classify_for_rebuild(PbfidxHeapScan *scan, HeapTuple tuple, HTSV_Result state, TransactionId dead_after)
 {
 	Version impossible = scan->sampling ? SKIP : GIVE_UP;
-	bool external = has_external_key(scan, tuple);
-	bool dead = state == HEAPTUPLE_RECENTLY_DEAD;
+	bool external;
 
-	if (dead && (external || scan->evaluates) && !is_needed(scan, dead_after))
-		return impossible;
 	if (state == HEAPTUPLE_INSERT_IN_PROGRESS && (scan->evaluates || scan->looks_up))
 		return TransactionIdIsNormal(scan->self_inserting) &&
 		               TransactionIdFollowsOrEquals(HeapTupleHeaderGetXmin(tuple->t_data),
 		                                            scan->self_inserting)
 		           ? SKIP
 		           : impossible;
+	if (scan->pushed)
+		return classify_for_lookup(scan, tuple, state, dead_after);
+	external = has_external_key(scan, tuple);
+	if (state == HEAPTUPLE_RECENTLY_DEAD && (external || scan->evaluates) && !is_needed(scan, dead_after))
+		return impossible;
 	/* Keys are made of it afterwards: that may take long, or wait for locks. */
 	if (external)
 		fetch_external(scan, tuple);
-	return scan->pushed ? classify_for_lookup(scan, tuple, dead, dead_after) : TAKE;
+	return TAKE;
 }
 
 /*

@@ -81,8 +81,9 @@ extern void pbfidx_end_blocks(PbfidxHeapScan *scan);
 
 /*
  * Calls `take` with the keys of each version on the block that some snapshot could see. A rebuild gets false
- * if a version that is not live would need its TOAST, an expression, a predicate, or a function that looks
- * something up: these may fail, and a rebuild must not; `take` was called for none then. It runs on a
+ * if a version that is not live would need its TOAST, an expression or a predicate, or one that is being
+ * inserted a hash function that looks something up: these may fail, and a rebuild must not; `take` was called
+ * for none then. It runs on a
  * copy of the page, when no lock is held.
  */
 extern bool pbfidx_scan_block(PbfidxHeapScan *scan, BlockNumber block, PbfidxTakeKeys take, void *arg);

@@ -359,7 +359,7 @@ pbfidx_check(PG_FUNCTION_ARGS)
 	const char *why;
 
 	pbfidx_check_structure(o.index);
-	if (heapallindexed && !pbfidx_are_hashes_trusted(o.index, &why))
+	if (!pbfidx_are_hashes_trusted(o.index, &why))
 		ereport(WARNING,
 		        errmsg("rows are not looked for in index \"%s\", which was built %s",
 		               RelationGetRelationName(o.index), why),

@@ -8,9 +8,11 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/table.h"
 #include "access/transam.h"
 #include "access/xact.h"
+#include "catalog/pg_index.h"
 #include "commands/vacuum.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
@@ -154,7 +156,9 @@ runs_owners_code(Relation index)
 {
 	int n = IndexRelationGetNumberOfKeyAttributes(index);
 
-	if (RelationGetIndexExpressions(index) != NIL || RelationGetIndexPredicate(index) != NIL)
+	/* (To parse them may fail.) */
+	if (!heap_attisnull(index->rd_indextuple, Anum_pg_index_indexprs, NULL) ||
+	    !heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
 		return true;
 	for (int i = 1; i <= n; i++)
 	{
@@ -165,24 +169,36 @@ runs_owners_code(Relation index)
 	return pbfidx_is_any_interpreted(pbfidx_hashers(index, CurrentMemoryContext), n);
 }
 
-/* What ended maintenance is told. A damaged page does not mend by itself; it may be the table's. */
+/* What to do about an error; what is damaged does not mend by itself. The page may be the table's. */
+static const char *
+advice_for(Relation index, const ErrorData *error)
+{
+	switch (error->sqlerrcode)
+	{
+		case ERRCODE_INDEX_CORRUPTED:
+		case ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE:
+			if (error->hint != NULL)
+				return error->hint;
+			break;
+		case ERRCODE_DATA_CORRUPTED:
+			return psprintf(
+			    "If the page is of the index: REINDEX INDEX \"%s\"; nothing of the table is lost.",
+			    RelationGetRelationName(index));
+	}
+	return "The index stays right, and the next VACUUM tries again. Expressions, predicates and support "
+	       "functions "
+	       "run with search_path = " PBFIDX_SAFE_SEARCH_PATH ": qualify the names in them.";
+}
+
+/* What ended maintenance is told. */
 static void
 report_given_up(Relation index, const ErrorData *error)
 {
-	bool damaged =
-	    error->sqlerrcode == ERRCODE_DATA_CORRUPTED || error->sqlerrcode == ERRCODE_INDEX_CORRUPTED;
-
-	ereport(
-	    WARNING, errcode(error->sqlerrcode),
-	    errmsg("maintenance of index \"%s\" was given up: %s", RelationGetRelationName(index),
-	           error->message),
-	    error->detail != NULL ? errdetail_internal("%s", error->detail) : 0,
-	    damaged
-	        ? errhint("If the page is of the index: REINDEX INDEX \"%s\"; nothing of the table is lost.",
-	                  RelationGetRelationName(index))
-	        : errhint("The index stays right, and the next VACUUM tries again. Expressions, predicates and "
-	                  "support functions run with search_path = %s: qualify the names in them.",
-	                  PBFIDX_SAFE_SEARCH_PATH));
+	ereport(WARNING, errcode(error->sqlerrcode),
+	        errmsg("maintenance of index \"%s\" was given up: %s", RelationGetRelationName(index),
+	               error->message),
+	        error->detail != NULL ? errdetail_internal("%s", error->detail) : 0,
+	        errhint("%s", advice_for(index, error)));
 }
 
 /* What pg_stat_progress_vacuum shows: any subtransaction that is rolled back takes it away, one in the
@@ -258,16 +274,17 @@ maintain_guarded(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 	MemoryContext mcxt = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
 	Progress progress = save_progress();
-	bool heeded = needs_heed(index);
+	volatile bool heeded = false;
 	PbfidxRights rights;
 
-	if (heeded)
-		set_heeded(true);
 	BeginInternalSubTransaction(NULL);
 	PG_TRY();
 	{
 		/* The server has done so, but for the search_path before 17. */
 		pbfidx_become_owner(&rights, heap, index);
+		heeded = needs_heed(index);
+		if (heeded)
+			set_heeded(true);
 		maintain(heap, index, stats);
 		pbfidx_become_oneself(&rights);
 		ReleaseCurrentSubTransaction();
@@ -289,7 +306,8 @@ maintain_guarded(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 		FreeErrorData(error);
 	}
 	PG_END_TRY();
-	if (heeded)
+	/* (Whose functions write, is no VACUUM any more.) */
+	if (heeded && !TransactionIdIsValid(GetTopTransactionIdIfAny()))
 		set_heeded(false);
 	restore_progress(&progress);
 	MemoryContextSwitchTo(mcxt);

@@ -85,7 +85,7 @@ sub damage
 		is($rc, 0, "$name: VACUUM goes on") if $statement eq 'VACUUM t';
 		if ($statement eq 'VACUUM t' && $err =~ /was given up/)
 		{
-			like($err, qr/HINT:  If the page is of the index: REINDEX INDEX "t_i"/, "$name: VACUUM says what mends it");
+			like($err, qr/^HINT: .*REINDEX/m, "$name: VACUUM says what mends it");
 			$given_up++;
 		}
 		# The server's own words for pages whose header is damaged are data_corrupted; ours have a name and a hint.
