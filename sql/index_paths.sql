@@ -811,6 +811,7 @@ CREATE INDEX inlined_i ON inlined USING pbfidx (inlined_outer(i)) WITH (pages_pe
 CREATE OR REPLACE FUNCTION inlined_outer(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT inlined_inner($1)';
 \c -
 SET search_path = '';
+\set VERBOSITY terse
 VACUUM public.inlined;
 RESET search_path;
 DROP TABLE inlined;

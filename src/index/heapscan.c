@@ -311,12 +311,11 @@ forget_external(PbfidxHeapScan *scan)
 	MemoryContextReset(scan->flat_mcxt);
 }
 
-/* The first of a rebuild's two snapshots that sees what a transaction inserted; NULL: none. What one's own
- * transaction did may be seen by any. */
+/* The first of a rebuild's two snapshots that sees what a transaction inserted; NULL: none. */
 static Snapshot
 snapshot_that_sees(const PbfidxHeapScan *scan, TransactionId inserter)
 {
-	if (TransactionIdIsCurrentTransactionId(inserter) || !XidInMVCCSnapshot(inserter, GetActiveSnapshot()))
+	if (!XidInMVCCSnapshot(inserter, GetActiveSnapshot()))
 		return GetActiveSnapshot();
 	if (scan->latest != NULL && !XidInMVCCSnapshot(inserter, scan->latest))
 		return scan->latest;
@@ -327,25 +326,24 @@ snapshot_that_sees(const PbfidxHeapScan *scan, TransactionId inserter)
  * Functions that look something up, in a table that is never changed, are called immutable now and then. What
  * they look up may be as new as the row: a snapshot that does not see the row does not see it either. And it
  * may have been deleted with it: then it takes a snapshot that still sees the row. (That is not asked for
- * hash functions: the more often rows change, the less would be rebuilt.) One's own deletes no snapshot of
- * ours sees undone. What died before a snapshot was taken may have lost its TOAST.
+ * hash functions: the more often rows change, the less would be rebuilt.) What died before a snapshot was
+ * taken may have lost its TOAST. What our transaction wrote, no snapshot of ours sees as it is after a
+ * rollback, while a slab stays.
  */
 static Version
 classify_for_lookup(PbfidxHeapScan *scan, HeapTuple tuple, HTSV_Result state, TransactionId dead_after)
 {
 	Snapshot snapshot = snapshot_that_sees(scan, HeapTupleHeaderGetXmin(tuple->t_data));
 	bool external = has_external_key(scan, tuple);
-	bool possible = true;
+	bool possible = !TransactionIdIsValid(GetTopTransactionIdIfAny());
 
-	if (snapshot == NULL)
+	if (possible && snapshot == NULL)
 	{
 		scan->stale = true;
 		return SKIP; /* the page will be looked at again */
 	}
 	if (state == HEAPTUPLE_RECENTLY_DEAD && (external || scan->evaluates))
-		possible = XidInMVCCSnapshot(dead_after, snapshot);
-	else if (state == HEAPTUPLE_DELETE_IN_PROGRESS)
-		possible = !TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(tuple->t_data));
+		possible = possible && XidInMVCCSnapshot(dead_after, snapshot);
 	if (!possible)
 		return scan->sampling ? SKIP : GIVE_UP;
 	if (external)

@@ -175,7 +175,11 @@ advice_for(Relation index, const ErrorData *error)
 {
 	switch (error->sqlerrcode)
 	{
+		case ERRCODE_DISK_FULL:
+		case ERRCODE_FEATURE_NOT_SUPPORTED:
 		case ERRCODE_INDEX_CORRUPTED:
+		case ERRCODE_INVALID_OBJECT_DEFINITION:
+		case ERRCODE_OBJECT_IN_USE:
 		case ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE:
 			if (error->hint != NULL)
 				return error->hint;
@@ -186,8 +190,7 @@ advice_for(Relation index, const ErrorData *error)
 			    RelationGetRelationName(index));
 	}
 	return "The index stays right, and the next VACUUM tries again. Expressions, predicates and support "
-	       "functions "
-	       "run with search_path = " PBFIDX_SAFE_SEARCH_PATH ": qualify the names in them.";
+	       "functions run with search_path = " PBFIDX_SAFE_SEARCH_PATH ": qualify the names in them.";
 }
 
 /* What ended maintenance is told. */
@@ -237,20 +240,17 @@ restore_progress(const Progress *p)
 	pgstat_progress_update_multi_param(PGSTAT_NUM_PROGRESS_PARAM, index, p->params);
 }
 
-/*
- * Others do not heed the snapshots of VACUUM, and remove what these see. A function that looks something up
- * has to find it: meanwhile they are heeded, as those of any other command.
- */
+/* A function of an index has: then this is no VACUUM any more that others need not heed. */
 static bool
-needs_heed(Relation index)
+has_written(void)
 {
-	int n = IndexRelationGetNumberOfKeyAttributes(index);
-
-	return (MyProc->statusFlags & PROC_IN_VACUUM) &&
-	       pbfidx_may_look_up(pbfidx_hashers(index, CurrentMemoryContext), n,
-	                          RelationGetIndexExpressions(index), RelationGetIndexPredicate(index));
+	return TransactionIdIsValid(GetTopTransactionIdIfAny());
 }
 
+/*
+ * Others do not heed the snapshots of VACUUM, and remove what these see. A function that looks something up,
+ * as the owner's may, has to find it: meanwhile they are heeded, as those of any other command.
+ */
 static void
 set_heeded(bool heeded)
 {
@@ -282,10 +282,12 @@ maintain_guarded(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 	{
 		/* The server has done so, but for the search_path before 17. */
 		pbfidx_become_owner(&rights, heap, index);
-		heeded = needs_heed(index);
+		heeded = (MyProc->statusFlags & PROC_IN_VACUUM) && runs_owners_code(index);
 		if (heeded)
 			set_heeded(true);
+		PushActiveSnapshot(GetLatestSnapshot()); /* for what is evaluated to parse expressions */
 		maintain(heap, index, stats);
+		PopActiveSnapshot();
 		pbfidx_become_oneself(&rights);
 		ReleaseCurrentSubTransaction();
 	}
@@ -306,8 +308,7 @@ maintain_guarded(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 		FreeErrorData(error);
 	}
 	PG_END_TRY();
-	/* (Whose functions write, is no VACUUM any more.) */
-	if (heeded && !TransactionIdIsValid(GetTopTransactionIdIfAny()))
+	if (heeded && !has_written())
 		set_heeded(false);
 	restore_progress(&progress);
 	MemoryContextSwitchTo(mcxt);
@@ -346,7 +347,7 @@ pbfidx_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulk
 static bool
 may_maintain(Relation index)
 {
-	if (!index->rd_index->indisvalid || RecoveryInProgress() ||
+	if (!index->rd_index->indisvalid || RecoveryInProgress() || has_written() ||
 	    (MyProc->statusFlags & PROC_VACUUM_FOR_WRAPAROUND))
 		return false;
 	return !IsInParallelMode() || !runs_owners_code(index);
