@@ -37,9 +37,7 @@
 #include "compat.h"
 #include "index/heapscan.h"
 
-#define MOST_SNAPSHOTS                                                                   \
-	100 /* for a page: each after the first sees what was committed since the one before \
-	     */
+#define MOST_SNAPSHOTS 100 /* for a page, each renewed because the one before did not see a row */
 #define FETCHED_OF_PAGE (16 * 1024 * 1024) /* bytes out of line that are copied while a page is locked */
 
 /* No lock is waited for with a page locked: nobody would find that deadlock. So those of the TOAST table come
