@@ -29,6 +29,7 @@ mirror()
 {
 	local uri
 	uri=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' | grep -v security | sort -u | head -n 1)
+	uri=${uri%/} # apt prints it with one
 	echo "${uri:-http://deb.debian.org/debian}"
 }
 
