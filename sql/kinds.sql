@@ -357,6 +357,25 @@ SELECT e, r.* FROM unnest(ARRAY[
 	$$pbf_agg(t) OVER (), pbf_agg(t, 10) OVER (ORDER BY t), pbf_agg(c, 10) OVER () FROM caseless_words$$,
 	$$(SELECT pbf_agg(c::text) OVER (ORDER BY t) IS NULL FROM caseless_words)$$
 ]) e, refusal(e) r;
+-- A function of the cast, or the type's output, makes no difference.
+DROP CAST (caseless AS text);
+CREATE CAST (caseless AS text) WITH INOUT AS IMPLICIT;
+CREATE TABLE caseless_casts AS SELECT 'A'::caseless AS c, 'A'::caseless_domain AS d;
+SELECT e, r.* FROM unnest(ARRAY[
+	$$(SELECT pbf_agg(c) @> 'a' FROM caseless_casts)$$,
+	$$(SELECT pbf_agg(d) @> 'a' FROM caseless_casts)$$,
+	$$(SELECT pbf_agg_like(c, pbf_new(10)) OVER () FROM caseless_casts)$$
+]) e, refusal(e) r;
+SELECT pbf_agg(c::text) @> 'A'::text AS as_text, pbf_agg(ARRAY[c]) @> 'a'::caseless AS as_own FROM caseless_casts;
+DROP CAST (caseless AS text);
+CREATE FUNCTION caseless_text(caseless) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS $$ BEGIN RETURN textin(caseless_out($1)); END $$;
+CREATE CAST (caseless AS text) WITH FUNCTION caseless_text(caseless) AS IMPLICIT;
+SELECT e, r.* FROM unnest(ARRAY[
+	$$(SELECT pbf_agg(c) @> 'a' FROM caseless_casts)$$,
+	$$(SELECT pbf_agg(c::text) IS NULL FROM caseless_casts)$$
+]) e, refusal(e) r;
+DROP CAST (caseless AS text);
+CREATE CAST (caseless AS text) WITHOUT FUNCTION AS IMPLICIT;
 
 -- A hash function that is not IMMUTABLE.
 CALL make_type('shaky', 'int4', '');

@@ -19,6 +19,11 @@
 #define ereturn(context, dummy, ...) ereport(ERROR, __VA_ARGS__)
 #endif
 
+/* Generated columns that are not stored came with 18. */
+#ifndef ATTRIBUTE_GENERATED_VIRTUAL
+#define ATTRIBUTE_GENERATED_VIRTUAL 'v'
+#endif
+
 /* varatt.h was split off postgres.h in 16. */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"

@@ -545,6 +545,10 @@ plan_columns(Planned *p, ArrayType *names, ArrayType *classes, double fpr)
 		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(p->heap), attribute - 1);
 		Oid class = column_class(i < nclasses ? class_names[i] : NULL, att->atttypid);
 
+		if (att->attgenerated == ATTRIBUTE_GENERATED_VIRTUAL)
+			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			        errmsg("indexes on virtual generated columns are not supported"),
+			        errdetail("Column \"%s\" is one.", columns[i]));
 		p->info->ii_IndexAttrNumbers[i] = attribute;
 		pbfidx_init_class_hasher(&p->hashers[i], class, i, att->atttypid, att->attcollation,
 		                         CurrentMemoryContext);

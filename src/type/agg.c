@@ -22,6 +22,8 @@
 #include "nodes/memnodes.h"
 #include "nodes/nodeFuncs.h"
 #include "port/pg_bitutils.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
 #include "core/sparse.h"
@@ -393,6 +395,29 @@ typedef struct TypedHasher
 	Oid collation;
 } TypedHasher;
 
+/* A user's type that a function, or its output as text, turns into text without being asked. */
+static void
+refuse_implicit_conversion(Node *argument)
+{
+	CoerceViaIO *output = IsA(argument, CoerceViaIO) ? (CoerceViaIO *) argument : NULL;
+	FuncExpr *function = IsA(argument, FuncExpr) ? (FuncExpr *) argument : NULL;
+	Oid type;
+
+	if (output != NULL && output->coerceformat == COERCE_IMPLICIT_CAST)
+		type = exprType((Node *) output->arg);
+	else if (function != NULL && function->funcformat == COERCE_IMPLICIT_CAST)
+		type = exprType(linitial(function->args));
+	else
+		return;
+	if (getBaseType(type) >= FirstNormalObjectId)
+		ereport(
+		    ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		    errmsg("values of type %s are not stored in a Bloom filter as text without being asked to",
+		           format_type_be(type)),
+		    errdetail("The type has an equality of its own, the text that it is cast to has another."),
+		    errhint("Cast to text if values whose texts differ are different, else use pbf_agg(ARRAY[x])."));
+}
+
 /*
  * pbf_agg(text) also takes what is implicitly cast to text. Not all of that may: a case-insensitive string,
  * say, has an equality of its own.
@@ -404,6 +429,7 @@ refuse_implicit_cast(Node *argument)
 	PbfHasher hasher;
 	Oid collation;
 
+	refuse_implicit_conversion(argument);
 	if (!IsA(argument, RelabelType))
 		return;
 	/* The planner makes one of all that only change what a value is called; who writes COLLATE casts as well.
