@@ -62,7 +62,7 @@ $node->safe_psql('postgres', "SELECT pbfidx_resummarize('t_k'), pbfidx_resummari
 is(lost(), '0 of 1000', 'rebuilt: each row is found');
 my $plan = $node->safe_psql('postgres', "SET enable_seqscan = off; SET enable_indexscan = off; SET enable_tidscan = off;
 	" . join '; ', map { "EXPLAIN SELECT FROM t WHERE $_ AND ctid = '(1,1)'" } 'k = 5', "tags \@> '{5}'", 'k * 2 = 5', 'plain = 5 AND k > 50000');
-like($plan, qr/on t_k .* on t_tags .* on t_expr .* on t_part /s, 'they were looked for in the indexes');
+like($plan, qr/on t_(?:k|tags) .* on t_tags .* on t_expr .* on t_part /s, 'they were looked for in the indexes'); # both have k, at about the same cost
 
 END
 {
