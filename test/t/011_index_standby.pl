@@ -37,7 +37,7 @@ sub session
 {
 	my ($node) = @_;
 	my %s = (in => '', out => '');
-	$s{run} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') ], '<', \$s{in}, '>&', \$s{out}, IPC::Run::timeout(120));
+	$s{run} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') ], '<', \$s{in}, '>&', \$s{out}, IPC::Run::timeout(10 * $PostgreSQL::Test::Utils::timeout_default));
 	push @sessions, \%s;
 	return \%s;
 }

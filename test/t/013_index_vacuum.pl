@@ -43,7 +43,7 @@ sub checked { return succeeds("SELECT pbfidx_check('$_[0]')", "check of $_[0], $
 sub session
 {
 	my %s = (in => '', out => '');
-	$s{run} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') ], '<', \$s{in}, '>&', \$s{out}, IPC::Run::timeout(60));
+	$s{run} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') ], '<', \$s{in}, '>&', \$s{out}, IPC::Run::timeout(10 * $PostgreSQL::Test::Utils::timeout_default));
 	push @sessions, \%s;
 	return \%s;
 }
