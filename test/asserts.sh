@@ -8,7 +8,8 @@
 #
 #   suites     check.sh --quick, with wal_consistency_checking = all in what crashes or has a standby
 #   replay     regression tests of the index on a server with a standby that compares what it replays with the pages
-#   discard    regression tests with debug_discard_caches = 1: whatever a cache invalidation could take away is taken away at once
+#   discard    regression tests with debug_discard_caches = 1: whatever a cache invalidation could take away is taken away at once;
+#              one and a half to two and a half hours
 #   valgrind   regression tests under valgrind: use of uninitialised or freed memory, inside palloc's chunks too
 #
 # Without STEP: all of these. (Undefined behaviour is looked for by check.sh itself.)
