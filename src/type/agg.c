@@ -414,7 +414,7 @@ refuse_implicit_conversion(Node *argument)
 		    ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 		    errmsg("values of type %s are not stored in a Bloom filter as text without being asked to",
 		           format_type_be(type)),
-		    errdetail("The type has an equality of its own, the text that it is cast to has another."),
+		    errdetail("The type may have an equality of its own, other than that of the text."),
 		    errhint("Cast to text if values whose texts differ are different, else use pbf_agg(ARRAY[x])."));
 }
 

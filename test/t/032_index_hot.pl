@@ -18,7 +18,7 @@ CREATE EXTENSION pbf;
 CREATE TABLE t (id int PRIMARY KEY, k int, tags int[], plain int, pad text DEFAULT repeat('x', 100)) WITH (fillfactor = 20);
 INSERT INTO t SELECT i, i, ARRAY[i, -i], i FROM generate_series(1, 1000) i;
 CREATE INDEX t_k ON t USING pbfidx (k) WITH (pages_per_range = 1);
-CREATE INDEX t_tags ON t USING pbfidx (tags, k) WITH (pages_per_range = 1);
+CREATE INDEX t_tags ON t USING pbfidx (tags, (k + 0)) WITH (pages_per_range = 1);
 CREATE INDEX t_expr ON t USING pbfidx ((k * 2)) WITH (pages_per_range = 1);
 CREATE INDEX t_part ON t USING pbfidx (plain) WITH (pages_per_range = 1) WHERE k > 50000;
 SQL
@@ -62,7 +62,7 @@ $node->safe_psql('postgres', "SELECT pbfidx_resummarize('t_k'), pbfidx_resummari
 is(lost(), '0 of 1000', 'rebuilt: each row is found');
 my $plan = $node->safe_psql('postgres', "SET enable_seqscan = off; SET enable_indexscan = off; SET enable_tidscan = off;
 	" . join '; ', map { "EXPLAIN SELECT FROM t WHERE $_ AND ctid = '(1,1)'" } 'k = 5', "tags \@> '{5}'", 'k * 2 = 5', 'plain = 5 AND k > 50000');
-like($plan, qr/on t_(?:k|tags) .* on t_tags .* on t_expr .* on t_part /s, 'they were looked for in the indexes'); # both have k, at about the same cost
+like($plan, qr/on t_k .* on t_tags .* on t_expr .* on t_part /s, 'they were looked for in the indexes');
 
 END
 {
