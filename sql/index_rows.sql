@@ -313,4 +313,47 @@ SELECT * FROM blocks('id IN (77, 15000)');
 SELECT * FROM finds('part', 'a IN (5, 1005, 1999)', 'a = 1005 AND b = 4');
 COMMIT;
 
+-- ---- equal, not only of one hash ----
+-- What the scan itself has found equal the server does not compare again. Two uuids of one hash; a number and a uuid
+-- whose keys are those of NULL in the first and the second column.
+SELECT 'b93942ea-7b73-8267-d59f-3d805cf975ae' AS u1, 'b81a078d-f2d8-4f88-3a52-96093bbc56af' AS u2, 5536266026373275796 AS null_like,
+	'b93942ea-7b73-8267-9a44-65081f026e23' AS null_u \gset
+SELECT pbf_hash(:'u1'::uuid) = pbf_hash(:'u2'::uuid) AS collide;
+CREATE TABLE same (k int8, u uuid, b text, tags text[], n numeric) WITH (autovacuum_enabled = off, fillfactor = 70);
+INSERT INTO same SELECT i % 500, md5((i % 700)::text)::uuid, CASE i % 5 WHEN 0 THEN repeat('b', i) || i WHEN 1 THEN 'b' || i % 50 WHEN 2 THEN (SELECT string_agg(md5((i * j)::text), '') FROM generate_series(1, 100) j) ELSE 'c' || i END,
+	ARRAY['t' || i % 90], i / 10.0 FROM generate_series(1, 3000) i;
+INSERT INTO same VALUES (:null_like, :'u1', 'null_like', NULL, 'NaN'), (NULL, :'u2', NULL, '{}', 1.00), (NULL, :'u1', 'b5', '{t5}', NULL), (7, NULL, 'b5', '{t5}', 1.0), (7, :'u2', 'b5  ', NULL, 1), (-1, :'null_u', NULL, NULL, NULL);
+CREATE INDEX same_all ON same USING pbfidx (k, u, b, tags, n) WITH (pages_per_range = 1);
+ANALYZE same;
+SELECT c AS cond, x.* FROM unnest(ARRAY[format('u IN (%L, %L)', :'u1', md5('800')), format('u = %L AND k = 7', :'u1'), format('k IN (%s, -1)', :null_like), format('k IS NULL AND u = %L', :'u1'), 'k IN (7, 8) AND b IN (''b5'', ''b7'')']) c, blocks(c, 'same') x;
+SELECT * FROM finds('same', format('u IN (%L, %L)', :'u1', md5('800')), format('u IN (%L, %L, %1$L)', :'u2', :'u1'), format('u = ANY (ARRAY[%L, NULL, %L]::uuid[])', :'u2', md5('5')), format('u = %L AND k = 7', :'u1'), format('u = %L AND k = 7', :'u2'),
+	format('k IN (%s, -1)', :null_like), format('k IS NULL AND u = %L', :'u1'), format('k IS NULL AND u IN (%L, %L)', :'u1', :'u2'), format('k IS NULL AND k = %s', :null_like), format('u IN (%L, %L)', :'null_u', :'u1'), format('u IS NULL AND k IN (7, -1)'), format('k IS NOT NULL AND u IN (%L, %L)', :'u1', :'u2'),
+	format('k IN (%s, 7) AND u IN (%L, %L)', :null_like, :'u1', :'u2'), format('k IN (%s, 7) OR u IN (%L, %L)', :null_like, :'u1', md5('5')), 'k = 7 AND b = ''b5''', 'k = 7::int2 AND b IN (''b5'', ''b5  '')', 'k IN (7, 9) AND tags @> ''{t5}''',
+	'k = ANY (''{7,7,7,8,7}''::int[]) AND k = ANY (''{8,7,8}''::int2[])', 'n IN (1, 2.50, ''NaN'')', 'n = 1.000 AND k = 7', 'k IN (7, 8) AND k % 2 = 1');
+-- Long values, some of them stored out of line; more values than pages.
+SELECT count(*) AS wrong FROM generate_series(0, 9) i, find('same', format('b = ANY (ARRAY(SELECT b FROM same WHERE ascii(md5(b)) %% 10 = %s))', i)) f WHERE NOT used OR rows = 0 OR missing + extra > 0;
+SELECT count(*) AS wrong FROM generate_series(1, 3000, 100) i, find('same', format('n = ANY (ARRAY(SELECT n / 10.0 FROM generate_series(%s, %s) n)) AND k = ANY (ARRAY(SELECT generate_series(0, 499, 3)))', i, i + 99)) f WHERE NOT used OR rows = 0 OR missing + extra > 0;
+-- Every kind of scalar column.
+SELECT count(*) AS kinds, sum(f.rows) AS rows, sum(f.missing + f.extra) AS wrong FROM (VALUES ('i2', 'int2'), ('i8', 'int8'), ('f4', 'float4'), ('f8', 'float8'), ('u', 'uuid'), ('d', 'date'), ('ts', 'timestamptz'), ('e', 'varchar'), ('ip', 'inet')) c (name, type),
+	find('types', format('%s = ANY (ARRAY(SELECT %1$s FROM types WHERE i8 %% 3 = 0)::%s[])', c.name, c.type)) f;
+-- Arrays that are parameters, and what was updated since.
+UPDATE same SET n = n + 1 WHERE k % 3 = 0;
+UPDATE same SET k = k + 1 WHERE k % 50 = 0;
+SET enable_seqscan = off;
+SET plan_cache_mode = force_generic_plan;
+PREPARE several (int8[], uuid[]) AS SELECT count(*), sum(n) FILTER (WHERE n <> 'NaN') FROM same WHERE k = ANY ($1) OR u = ANY ($2);
+SELECT array_agg(i % 900) AS ks FROM generate_series(1, 4000, 3) i \gset
+SELECT array_agg(md5(i::text)::uuid) AS us FROM generate_series(1, 400, 3) i \gset
+EXECUTE several (:'ks', :'us');
+SET pbf.filter_rows = off;
+EXECUTE several (:'ks', :'us');
+RESET enable_seqscan;
+SET pbf.enable_index = off;
+DISCARD PLANS;
+EXECUTE several (:'ks', :'us');
+RESET pbf.enable_index;
+RESET pbf.filter_rows;
+RESET plan_cache_mode;
+DEALLOCATE several;
+
 DROP SCHEMA index_rows CASCADE;

@@ -178,6 +178,8 @@ add_scalar_condition(PbfidxConditions *set, Relation index, Column column, const
 		add_key(set, pbfidx_value_key(hasher, values[i]), true);
 	}
 	set->impossible = set->impossible || n == 0;
+	if (!set->impossible)
+		c->equality = pbfidx_make_equality(key, values, set->keys + c->first, n);
 	end_condition(set, c);
 }
 

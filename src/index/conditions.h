@@ -7,6 +7,7 @@
 
 #include "access/skey.h"
 
+#include "index/equality.h"
 #include "index/query.h"
 #include "index/slab.h"
 
@@ -21,6 +22,7 @@ typedef struct PbfidxCondition
 	int n;
 	PbfidxQuery **queries;
 	int nqueries;
+	PbfidxEquality *equality; /* all that one of the scan's conditions asks for; NULL: not known */
 } PbfidxCondition;
 
 typedef struct PbfidxKeyHasher PbfidxKeyHasher;

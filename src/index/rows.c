@@ -28,6 +28,7 @@
 #include "compat.h"
 #include "index/directory.h"
 #include "index/rows.h"
+#include "type/distinct.h"
 
 bool pbfidx_filter_rows = true;
 
@@ -133,17 +134,15 @@ fixed_offset(TupleDesc desc, AttrNumber attribute)
 	return -1;
 }
 
-/*
- * The bytes that rows have to contain. They live as long as the conditions. Of a partial index, the server
- * may compare rows with the condition of the index only if it compares them with all.
- */
-static void
+/* The bytes that rows have to contain. They live as long as the conditions. Returns for how many of the
+ * scan's conditions they are all that is asked for. */
+static int
 choose_clauses(PbfidxRows *rows)
 {
 	MemoryContext old = MemoryContextSwitchTo(rows->conditions->mcxt);
 	PbfidxClause found[lengthof(rows->clauses)];
+	int answered = 0;
 
-	rows->exact = RelationGetIndexPredicate(rows->index) == NIL;
 	for (int i = 0; i < rows->scan->numberOfKeys; i++)
 	{
 		const ScanKeyData *key = &rows->scan->keyData[i];
@@ -153,7 +152,7 @@ choose_clauses(PbfidxRows *rows)
 
 		if (attribute > 0)
 			n = pbfidx_literals(key, found, (int) lengthof(found) - rows->nclauses, &exact);
-		rows->exact = rows->exact && n > 0 && exact;
+		answered += n > 0 && exact;
 		for (int j = 0; j < n; j++)
 			rows->clauses[rows->nclauses++] =
 			    (PbfidxRowClause){.clause = found[j],
@@ -161,6 +160,7 @@ choose_clauses(PbfidxRows *rows)
 			                      .offset = fixed_offset(RelationGetDescr(rows->heap), attribute)};
 	}
 	MemoryContextSwitchTo(old);
+	return answered;
 }
 
 static bool
@@ -175,15 +175,15 @@ has_clause(const PbfidxRows *rows, int column)
 }
 
 /* Conditions without queries on one column follow each other. To look for bytes takes less than to hash. What
- * is not in a partial index need not have a hash. */
-static void
+ * is not in a partial index need not have a hash. Returns how many conditions can be answered. */
+static int
 choose_columns(PbfidxRows *rows)
 {
 	const PbfidxConditions *set = rows->conditions;
-	int column = -1;
+	int column = -1, answered = 0;
 
 	if (pbfidx_cache(rows->index)->flags & PBFIDX_ROW_KEY)
-		return;
+		return 0;
 	for (int i = 0; i < set->n; i++)
 	{
 		const PbfidxCondition *condition = &set->list[i];
@@ -198,7 +198,9 @@ choose_columns(PbfidxRows *rows)
 			rows->tested[rows->ntested++] = column;
 		}
 		rows->columns[column].end = i + 1;
+		answered += condition->equality != NULL;
 	}
+	return answered;
 }
 
 /* One value of a scalar column is compared with one other as fast by the server. */
@@ -211,10 +213,14 @@ is_worthwhile(const PbfidxRows *rows, const PbfidxConditions *set)
 	       (c->column >= 0 && pbfidx_cache(rows->index)->column_group[c->column] & PBFIDX_GROUP_MULTIKEY);
 }
 
+/* Of a partial index, the server may compare rows with the condition of the index only if it compares them
+ * with all. */
 void
 pbfidx_begin_rows(PbfidxRows *rows, Relation heap, IndexScanDesc scan, const PbfidxConditions *set,
                   TIDBitmap *tbm)
 {
+	int answered;
+
 	rows->heap = heap;
 	rows->scan = scan;
 	rows->conditions = set;
@@ -224,8 +230,8 @@ pbfidx_begin_rows(PbfidxRows *rows, Relation heap, IndexScanDesc scan, const Pbf
 	rows->n = rows->returned = 0;
 	if (set == NULL || !may_look(rows) || !is_worthwhile(rows, set))
 		return;
-	choose_clauses(rows);
-	choose_columns(rows);
+	answered = choose_clauses(rows) + choose_columns(rows);
+	rows->exact = answered == scan->numberOfKeys && RelationGetIndexPredicate(rows->index) == NIL;
 	rows->looking = rows->ntested > 0 || rows->nclauses > 0;
 	rows->most =
 	    pbfidx_most_filtered_pages(set->nkeys, rows->nclauses > 0, RelationUsesLocalBuffers(rows->index));
@@ -235,28 +241,18 @@ pbfidx_begin_rows(PbfidxRows *rows, Relation heap, IndexScanDesc scan, const Pbf
 
 /* ---- rows ---- */
 
-static inline bool
-is_among(const uint64 *keys, int n, uint64 key)
-{
-	while (n > 1)
-	{
-		int half = n / 2;
-
-		keys += (keys[half - 1] < key) * half; /* no branch that nobody can predict */
-		n -= half;
-	}
-	return n == 1 && *keys == key;
-}
-
-static bool
-is_any_among(const PbfidxKeyList *list, const PbfidxConditions *set, const PbfidxCondition *c)
+/* Where one of the keys of a value is among those of a condition; -1: none is. */
+static int
+find_any(const PbfidxKeyList *list, const PbfidxConditions *set, const PbfidxCondition *c)
 {
 	for (int i = 0; i < list->n; i++)
 	{
-		if (is_among(set->keys + c->first, c->n, list->keys[i]))
-			return true;
+		int position = pbf_find_hash(set->keys + c->first, c->n, list->keys[i]);
+
+		if (position >= 0)
+			return position;
 	}
-	return false;
+	return -1;
 }
 
 /* A value of the row; false: it is stored out of line. */
@@ -285,20 +281,35 @@ may_meet(const PbfidxRows *rows, const PbfidxRowClause *c, HeapTuple tuple, bool
 	return !isnull && pbfidx_has_literal(&c->clause, PG_DETOAST_DATUM_PACKED(value));
 }
 
-/* Whether the conditions of one column leave the row. */
+/* Whether a value of a column, whose keys are known, leaves the row to a condition. */
 static bool
-may_column_match(PbfidxRows *rows, PbfidxRowColumn *column, HeapTuple tuple)
+may_value_match(const PbfidxRows *rows, const PbfidxCondition *c, Datum value, bool isnull)
+{
+	const PbfidxConditions *set = rows->conditions;
+	int position = find_any(&rows->keys, set, c);
+
+	if (position < 0 || !rows->exact)
+		return position >= 0;
+	return !isnull && pbfidx_is_any_equal(c->equality, set->keys + c->first, c->n, position, value);
+}
+
+/* Whether the conditions of one column leave the row. *known: as may_meet. */
+static bool
+may_column_match(PbfidxRows *rows, PbfidxRowColumn *column, HeapTuple tuple, bool *known)
 {
 	bool isnull;
 	Datum value;
 
 	if (!get_value(rows, tuple, column->attribute, &value, &isnull))
+	{
+		*known = false;
 		return true;
+	}
 	rows->keys.n = 0;
 	pbfidx_column_keys(&column->hasher, value, isnull, &rows->keys);
 	for (int c = column->first; c < column->end; c++)
 	{
-		if (!is_any_among(&rows->keys, rows->conditions, &rows->conditions->list[c]))
+		if (!may_value_match(rows, &rows->conditions->list[c], value, isnull))
 			return false;
 	}
 	return true;
@@ -314,7 +325,7 @@ may_match(PbfidxRows *rows, HeapTuple tuple, bool *known)
 	}
 	for (int i = 0; i < rows->ntested; i++)
 	{
-		if (!may_column_match(rows, &rows->columns[rows->tested[i]], tuple))
+		if (!may_column_match(rows, &rows->columns[rows->tested[i]], tuple, known))
 			return false;
 	}
 	return true;
@@ -595,8 +606,7 @@ blocks_read(void)
 static int64
 most_reads(const PbfidxRows *rows)
 {
-	return rows->nclauses > 0 ? Min(MOST_READS, pbfidx_pages_to_reread(RelationUsesLocalBuffers(rows->index)))
-	                          : rows->n;
+	return rows->nclauses > 0 ? MOST_READS : rows->n;
 }
 
 /* Has the system read page i, or the CPU fetch where it begins. */

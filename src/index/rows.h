@@ -14,6 +14,7 @@
 #include "access/relscan.h"
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
+#include "optimizer/optimizer.h"
 #include "utils/guc.h"
 #include "utils/snapshot.h"
 
@@ -24,23 +25,24 @@
 /* The setting pbf.filter_rows. */
 extern bool pbfidx_filter_rows;
 
-/* Pages that the executor may read again and find in the buffers. */
+/* Pages that the executor may read again and find in the buffers, or in the system's cache. */
 static inline int64
 pbfidx_pages_to_reread(bool temporary)
 {
-	return (temporary ? num_temp_buffers : NBuffers) / 4;
+	return Max(temporary ? num_temp_buffers : NBuffers, effective_cache_size) / 4;
 }
 
 /*
- * If more pages are left, their rows are not looked at: the query may want the first of them only. literals:
- * to look for bytes saves most, and leaves few pages that the executor reads again.
+ * If more pages are left, their rows are not looked at: the query may want the first of them only. The more
+ * keys, the more there are, and the more is saved with each: the server may compare every row with all.
+ * literals: to look for bytes saves most, and leaves few pages that the executor reads again.
  */
 static inline int64
 pbfidx_most_filtered_pages(double keys, bool literals, bool temporary)
 {
 	if (literals)
 		return (int64) Max(16384, 4 * keys);
-	return (int64) Min(Max(256, 4 * keys), pbfidx_pages_to_reread(temporary));
+	return (int64) Min(Max(256, keys * keys / 16), pbfidx_pages_to_reread(temporary));
 }
 
 /* A column whose keys are looked for in rows. */
@@ -82,7 +84,7 @@ typedef struct PbfidxRows
 	int ntested;
 	PbfidxRowClause clauses[4];
 	int nclauses;
-	bool exact;         /* values that meet the clauses match: the server need not compare them */
+	bool exact;         /* rows whose values are all looked at match: the server need not compare them */
 	bool looking;       /* false: pages are returned as they are */
 	BlockNumber *pages; /* to be looked at, */
 	Buffer *seen;       /* and where each was when that was asked last, */

@@ -109,12 +109,12 @@ prewarm()
 		-c "SELECT pg_prewarm('$1')"
 }
 
-# round PEER RUN: hits, misses and IN of 100 in a session of their own, so that no plan is left of another peer.
+# round PEER RUN: hits, misses, IN of 100 and of 10,000 in a session of their own, so that no plan is left of another peer.
 round()
 {
 	sql -At -c "CALL use_index('t', 't_$1')" \
 		-c "CALL look_up('$1', 'hit', $2, 3000, 2)" -c "CALL look_up('$1', 'miss', $2, 3000, 2)" \
-		-c "CALL look_up_many('$1', $2, 20, 2)"
+		-c "CALL look_up_many('$1', $2, 100, 20, 2)" -c "CALL look_up_many('$1', $2, 10000, 4, 4)"
 }
 
 # through_pgbench PEER: a client of its own, protocol and executor included; microseconds for each look-up.
