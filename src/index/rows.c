@@ -174,8 +174,9 @@ has_clause(const PbfidxRows *rows, int column)
 	return false;
 }
 
-/* Conditions without queries on one column follow each other. To look for bytes takes less than to hash. What
- * is not in a partial index need not have a hash. Returns how many conditions can be answered. */
+/* Conditions without queries on one column follow each other. To look for bytes takes less than to hash, but
+ * does not tell that a value is equal. What is not in a partial index need not have a hash. Returns how many
+ * of the scan's conditions can be answered. */
 static int
 choose_columns(PbfidxRows *rows)
 {
@@ -188,7 +189,8 @@ choose_columns(PbfidxRows *rows)
 	{
 		const PbfidxCondition *condition = &set->list[i];
 
-		if (condition->nqueries > 0 || condition->column < 0 || has_clause(rows, condition->column) ||
+		if (condition->nqueries > 0 || condition->column < 0 ||
+		    (condition->equality == NULL && has_clause(rows, condition->column)) ||
 		    !get_column(rows, condition->column)->testable)
 			continue;
 		if (condition->column != column)
@@ -602,11 +604,14 @@ blocks_read(void)
 	return pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
 }
 
-/* Pages that may be read to be looked at. Where hashes are looked for, all that are left. */
+/* Pages that may be read to be looked at. Where hashes alone are looked for, all that are left. */
 static int64
 most_reads(const PbfidxRows *rows)
 {
-	return rows->nclauses > 0 ? MOST_READS : rows->n;
+	if (rows->nclauses == 0)
+		return rows->n;
+	return Max(MOST_READS, pbfidx_most_filtered_pages(rows->conditions->nkeys, false,
+	                                                  RelationUsesLocalBuffers(rows->index)));
 }
 
 /* Has the system read page i, or the CPU fetch where it begins. */
