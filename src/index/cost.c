@@ -524,10 +524,9 @@ found_share(const Shape *shape, const Conditions *path, double rows)
 
 /* Whether the scan will look at the rows of the pages that it has found. */
 static bool
-looks_at_rows(IndexPath *path, const Conditions *search, double pages)
+looks_at_rows(const Conditions *search, double pages)
 {
-	bool hashes = search->rows_testable && path->indexinfo->indpred == NIL &&
-	              (search->conditions > 1 || search->choices > 1);
+	bool hashes = search->rows_testable && (search->conditions > 1 || search->choices > 1);
 
 	return pbfidx_filter_rows && (hashes || search->literals) &&
 	       pages <= pbfidx_most_filtered_pages(search->keys, search->literals, false);
@@ -544,7 +543,7 @@ cost_of_rows(PlannerInfo *root, IndexPath *path, const Conditions *search, doubl
 	Cost look = 0;
 	QualCost qual_cost;
 
-	if (looks_at_rows(path, search, pages))
+	if (looks_at_rows(search, pages))
 	{
 		look = Max(0, found - fetched) * cpu_tuple_cost;
 		found = matching;

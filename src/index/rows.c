@@ -3,7 +3,8 @@
  *
  * Only versions that the snapshot sees are looked at. What it sees was on the page before the scan began, and
  * stays; it fits the columns of the table, which what was left by an aborted ALTER TABLE does not, and it was
- * hashed before, unless it is not in a partial index. One that may match is returned by the root of its
+ * hashed before, unless it is not in a partial index: only hashes that every value has are looked for. One
+ * that may match is returned by the root of its
  * HOT chain, as any index would. A serializable transaction has to meet the other versions too: there pages
  * are returned.
  *
@@ -175,16 +176,13 @@ has_clause(const PbfidxRows *rows, int column)
 }
 
 /* Conditions without queries on one column follow each other. To look for bytes takes less than to hash, but
- * does not tell that a value is equal. What is not in a partial index need not have a hash. Returns how many
- * of the scan's conditions can be answered. */
+ * does not tell that a value is equal. Returns how many of the scan's conditions can be answered. */
 static int
 choose_columns(PbfidxRows *rows)
 {
 	const PbfidxConditions *set = rows->conditions;
 	int column = -1, answered = 0;
 
-	if (pbfidx_cache(rows->index)->flags & PBFIDX_ROW_KEY)
-		return 0;
 	for (int i = 0; i < set->n; i++)
 	{
 		const PbfidxCondition *condition = &set->list[i];
