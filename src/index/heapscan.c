@@ -244,6 +244,8 @@ typedef enum Version
 	GIVE_UP         /* a rebuild cannot go on */
 } Version;
 
+TransactionId pbfidx_removed_before = InvalidTransactionId;
+
 /*
  * Whether a snapshot may still need what died at that transaction. The horizon moves on while a build runs;
  * in a rebuild once a page is enough. That of a TOAST table may be ahead of its table's.
@@ -257,7 +259,9 @@ is_needed(PbfidxHeapScan *scan, TransactionId dead_after)
 		    GetOldestNonRemovableTransactionId(scan->toast != NULL ? scan->toast : scan->heap);
 		scan->fresh = scan->purpose == PBFIDX_REBUILD;
 	}
-	return !TransactionIdPrecedes(dead_after, scan->oldest_xmin);
+	return !TransactionIdPrecedes(dead_after, scan->oldest_xmin) &&
+	       !(TransactionIdIsNormal(pbfidx_removed_before) &&
+	         TransactionIdPrecedes(dead_after, pbfidx_removed_before));
 }
 
 /*

@@ -65,6 +65,12 @@ typedef struct PbfidxHeapScan
 	int64 live; /* live rows so far, all blocks, counted for the first group */
 } PbfidxHeapScan;
 
+/*
+ * In VACUUM: what died before this transaction may have lost its TOAST, although a snapshot of this backend
+ * is older: others did not heed it until then. Invalid: not known.
+ */
+extern TransactionId pbfidx_removed_before;
+
 /* Ready to scan; an active snapshot is needed for expressions and predicates. A rebuild pushes others on top
  * of it, until it is ended. */
 extern PbfidxHeapScan *pbfidx_begin_heapscan(Relation heap, Relation index, IndexInfo *info, bool row_key,

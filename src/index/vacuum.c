@@ -19,6 +19,7 @@
 #include "storage/bufmgr.h"
 #include "storage/lwlock.h"
 #include "storage/proc.h"
+#include "storage/procarray.h"
 #include "utils/backend_progress.h"
 #include "utils/backend_status.h"
 #include "utils/rel.h"
@@ -284,7 +285,10 @@ maintain_guarded(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 		pbfidx_become_owner(&rights, heap, index);
 		heeded = (MyProc->statusFlags & PROC_IN_VACUUM) && runs_owners_code(index);
 		if (heeded)
+		{
+			pbfidx_removed_before = GetOldestNonRemovableTransactionId(heap);
 			set_heeded(true);
+		}
 		PushActiveSnapshot(GetLatestSnapshot()); /* for what is evaluated to parse expressions */
 		maintain(heap, index, stats);
 		PopActiveSnapshot();
@@ -303,13 +307,19 @@ maintain_guarded(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 		CurrentResourceOwner = owner;
 		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED || error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN ||
 		    error->sqlerrcode == ERRCODE_CRASH_SHUTDOWN)
+		{
+			pbfidx_removed_before = InvalidTransactionId;
 			ReThrowError(error);
+		}
 		report_given_up(index, error);
 		FreeErrorData(error);
 	}
 	PG_END_TRY();
 	if (heeded && !has_written())
+	{
 		set_heeded(false);
+		pbfidx_removed_before = InvalidTransactionId;
+	}
 	restore_progress(&progress);
 	MemoryContextSwitchTo(mcxt);
 	CurrentResourceOwner = owner;
