@@ -32,7 +32,8 @@ INSERT INTO t VALUES (NULL, NULL, NULL, NULL, NULL), (20001, NULL, 'b1', '{}', '
 CREATE INDEX t_all ON t USING pbfidx (id, a, b, tags, doc) WITH (pages_per_range = 1);
 VACUUM ANALYZE t;
 SELECT c AS cond, x.* FROM unnest(ARRAY['id = 77', 'id IN (77, 15000)', 'a = 9 AND b = ''b18''', 'tags @> ''{t5}''', 'tags && ''{t5,t6}''', 'doc @> ''{"k": 5}''', 'doc @> ''{"k": 5}'' AND id = 5', 'a IS NULL AND b = ''b1''', 'id = 77 AND a IS NOT NULL',
-	'id IN (-1, -2)']) c, blocks(c) x;
+	'id IN (-1, -2)', 'id = ANY (''{77}'')', 'id = ANY (''{77,77}'')', 'id = ANY (''{NULL,77}'')']) c, blocks(c) x;
+SELECT * FROM finds('t', 'id = ANY (''{77}'')', 'id = ANY (''{77,77}'')', 'id = ANY (''{NULL,77}'')', 'id = ANY (''{NULL,NULL}'')', 'a = ANY (''{9,9,9}'') AND b = ANY (''{NULL,b18,b18,b17}'')');
 -- Not when that was forbidden, nor for an expression, nor for more pages than a query for the first rows could want.
 SET pbf.filter_rows = off;
 SELECT * FROM blocks('id IN (77, 15000)');
@@ -48,7 +49,9 @@ CREATE INDEX wide_ab ON wide USING pbfidx (a, b);
 ANALYZE wide;
 SELECT relpages FROM pg_class WHERE oid = 'wide'::regclass;
 SELECT c AS cond, x.* FROM unnest(ARRAY['a IN (1, 7)', 'b IN (1, 7)', 'a = 1 AND b = 1999']) c, blocks(c, 'wide') x;
-SELECT * FROM finds('wide', 'a IN (1, 7)', 'b IN (1, 7)', 'a = 1 AND b = 1999', 'a = 0 AND b = 1999');
+-- The server compares each row with what is there several times as well.
+SELECT * FROM blocks('a = ANY (array_fill(1, ARRAY[200]))', 'wide');
+SELECT * FROM finds('wide', 'a = ANY (array_fill(1, ARRAY[200]))', 'a IN (1, 7)', 'b IN (1, 7)', 'a = 1 AND b = 1999', 'a = 0 AND b = 1999');
 DROP TABLE wide;
 -- In partial indexes the server asks the condition of the index. Not with hash functions of users.
 CREATE TABLE half (a int, ok bool) WITH (autovacuum_enabled = off);

@@ -137,22 +137,23 @@ key_hasher(PbfidxKeyHasher *kept, Relation index, int column, Oid type, MemoryCo
 }
 
 /*
- * The elements of an array that are not NULL. They are of the type that the operator takes, whatever the
- * array calls them: of an OR that became an array it has the type before a relabelling.
+ * The elements of an array that are not NULL; *all: how many there are with those. They are of the type that
+ * the operator takes, whatever the array calls them: of an OR that became an array it has the type before a
+ * relabelling.
  */
 static Datum *
-array_elements(Datum argument, int *n)
+array_elements(Datum argument, int *n, int *all)
 {
 	ArrayType *array = DatumGetArrayTypeP(argument);
 	int16 typlen;
 	bool typbyval, *nulls;
 	char typalign;
 	Datum *elements;
-	int all, kept = 0;
+	int kept = 0;
 
 	get_typlenbyvalalign(ARR_ELEMTYPE(array), &typlen, &typbyval, &typalign);
-	deconstruct_array(array, ARR_ELEMTYPE(array), typlen, typbyval, typalign, &elements, &nulls, &all);
-	for (int i = 0; i < all; i++)
+	deconstruct_array(array, ARR_ELEMTYPE(array), typlen, typbyval, typalign, &elements, &nulls, all);
+	for (int i = 0; i < *all; i++)
 	{
 		if (!nulls[i])
 			elements[kept++] = elements[i];
@@ -168,10 +169,10 @@ add_scalar_condition(PbfidxConditions *set, Relation index, Column column, const
 	PbfidxCondition *c = begin_condition(set, column);
 	const Datum *values = &key->sk_argument;
 	PbfidxHasher *hasher = key_hasher(kept, index, column.number, key->sk_subtype, set->owner);
-	int n = 1;
+	int n = 1, all = 1;
 
 	if (key->sk_flags & SK_SEARCHARRAY)
-		values = array_elements(key->sk_argument, &n);
+		values = array_elements(key->sk_argument, &n, &all);
 	for (int i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -181,6 +182,7 @@ add_scalar_condition(PbfidxConditions *set, Relation index, Column column, const
 	if (!set->impossible)
 		c->equality = pbfidx_make_equality(key, values, set->keys + c->first, n);
 	end_condition(set, c);
+	set->repeated += all - c->n;
 }
 
 /* ---- conditions on multi-key columns ---- */
@@ -269,10 +271,10 @@ add_multikey_condition(PbfidxConditions *set, Relation index, Column column, con
 	PbfidxQueryClass *class = query_class(kept, index, column.number, set->owner);
 	const Datum *values = &key->sk_argument;
 	PbfidxQuery **queries;
-	int n = 1, possible = 0;
+	int n = 1, all, possible = 0;
 
 	if (key->sk_flags & SK_SEARCHARRAY)
-		values = array_elements(key->sk_argument, &n);
+		values = array_elements(key->sk_argument, &n, &all);
 	queries = palloc(Max(n, 1) * sizeof(PbfidxQuery *));
 	for (int i = 0; i < n; i++)
 	{
@@ -345,7 +347,7 @@ pbfidx_make_conditions(PbfidxConditions *set, Relation index, const ScanKeyData 
 	set->keys = NULL;
 	set->probed = NULL;
 	set->list = NULL;
-	set->nkeys = set->keys_room = set->n = set->list_room = 0;
+	set->nkeys = set->repeated = set->keys_room = set->n = set->list_room = 0;
 	set->impossible = false;
 	for (int i = 0; i < n && !set->impossible; i++)
 		add_condition(set, index, &keys[i], &set->hashers[i]);

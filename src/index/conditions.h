@@ -32,6 +32,7 @@ typedef struct PbfidxConditions
 	uint64 *keys;
 	bool *probed; /* whether the masks of the key are needed at all */
 	int nkeys;
+	int repeated; /* values of arrays that are NULL or have a key that was there before */
 	int keys_room;
 	PbfidxCondition *list; /* group by group, the scalar one first; in each those with queries last, else
 	                          column by column */

@@ -244,8 +244,6 @@ typedef enum Version
 	GIVE_UP         /* a rebuild cannot go on */
 } Version;
 
-TransactionId pbfidx_removed_before = InvalidTransactionId;
-
 /*
  * Whether a snapshot may still need what died at that transaction. The horizon moves on while a build runs;
  * in a rebuild once a page is enough. That of a TOAST table may be ahead of its table's.
@@ -260,8 +258,8 @@ is_needed(PbfidxHeapScan *scan, TransactionId dead_after)
 		scan->fresh = scan->purpose == PBFIDX_REBUILD;
 	}
 	return !TransactionIdPrecedes(dead_after, scan->oldest_xmin) &&
-	       !(TransactionIdIsNormal(pbfidx_removed_before) &&
-	         TransactionIdPrecedes(dead_after, pbfidx_removed_before));
+	       !(TransactionIdIsNormal(scan->removed_before) &&
+	         TransactionIdPrecedes(dead_after, scan->removed_before));
 }
 
 /*

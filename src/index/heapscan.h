@@ -36,6 +36,9 @@ typedef struct PbfidxHeapScan
 	/* Of a rebuild, set by the caller: */
 	bool sampling;                /* what cannot be had is left out */
 	TransactionId self_inserting; /* inserts from this transaction on set their bits in what is being built */
+	/* What died before it may have lost its TOAST, although a snapshot of this backend is older: others did
+	 * not heed that until then. Invalid: they always did. */
+	TransactionId removed_before;
 
 	/* private */
 	Relation toast; /* of a rebuild, which reads it under the lock of a page; NULL: none */
@@ -64,12 +67,6 @@ typedef struct PbfidxHeapScan
 
 	int64 live; /* live rows so far, all blocks, counted for the first group */
 } PbfidxHeapScan;
-
-/*
- * In VACUUM: what died before this transaction may have lost its TOAST, although a snapshot of this backend
- * is older: others did not heed it until then. Invalid: not known.
- */
-extern TransactionId pbfidx_removed_before;
 
 /* Ready to scan; an active snapshot is needed for expressions and predicates. A rebuild pushes others on top
  * of it, until it is ended. */

@@ -203,13 +203,20 @@ choose_columns(PbfidxRows *rows)
 	return answered;
 }
 
+/* What the server may compare every row with: duplicates too, and NULLs. */
+static double
+values_of(const PbfidxConditions *set)
+{
+	return (double) set->nkeys + set->repeated;
+}
+
 /* One value of a scalar column is compared with one other as fast by the server. */
 static bool
 is_worthwhile(const PbfidxRows *rows, const PbfidxConditions *set)
 {
 	const PbfidxCondition *c = &set->list[0];
 
-	return set->n > 1 || c->n > 1 ||
+	return values_of(set) > 1 ||
 	       (c->column >= 0 && pbfidx_cache(rows->index)->column_group[c->column] & PBFIDX_GROUP_MULTIKEY);
 }
 
@@ -234,7 +241,7 @@ pbfidx_begin_rows(PbfidxRows *rows, Relation heap, IndexScanDesc scan, const Pbf
 	rows->exact = answered == scan->numberOfKeys && RelationGetIndexPredicate(rows->index) == NIL;
 	rows->looking = rows->ntested > 0 || rows->nclauses > 0;
 	rows->most =
-	    pbfidx_most_filtered_pages(set->nkeys, rows->nclauses > 0, RelationUsesLocalBuffers(rows->index));
+	    pbfidx_most_filtered_pages(values_of(set), rows->nclauses > 0, RelationUsesLocalBuffers(rows->index));
 	if (rows->looking)
 		make_room(rows);
 }
@@ -608,7 +615,7 @@ most_reads(const PbfidxRows *rows)
 {
 	if (rows->nclauses == 0)
 		return rows->n;
-	return Max(MOST_READS, pbfidx_most_filtered_pages(rows->conditions->nkeys, false,
+	return Max(MOST_READS, pbfidx_most_filtered_pages(values_of(rows->conditions), false,
 	                                                  RelationUsesLocalBuffers(rows->index)));
 }
 

@@ -27,16 +27,16 @@ extern bool pbfidx_filter_rows;
 
 /*
  * If more pages are left, their rows are not looked at: the query may want the first of them only. The more
- * keys, the more there are, and the more is saved with each: the server may compare every row with all. No
+ * values, the more there are, and the more is saved with each: the server may compare every row with all. No
  * more than the executor may find in the buffers, or in the system's cache, when it reads them again.
  * literals: to look for bytes saves most, and leaves few pages to be read again.
  */
 static inline int64
-pbfidx_most_filtered_pages(double keys, bool literals, bool temporary)
+pbfidx_most_filtered_pages(double values, bool literals, bool temporary)
 {
 	int64 reread = Max(temporary ? num_temp_buffers : NBuffers, effective_cache_size) / 4;
 
-	return (int64) Max(literals ? 16384 : 0, Min(Max(256, keys * keys / 16), reread));
+	return (int64) Max(literals ? 16384 : 0, Min(Max(256, values * values / 16), reread));
 }
 
 /* A column whose keys are looked for in rows. */

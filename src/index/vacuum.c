@@ -131,9 +131,9 @@ free_pages(Relation index)
 }
 
 /* Starts anywhere and goes round, so that a small budget serves all regions in turn. An index that has to be
- * built anew is not worth the work. */
+ * built anew is not worth the work. removed_before: see heapscan.h. */
 static void
-maintain(Relation heap, Relation index, IndexBulkDeleteResult *stats)
+maintain(Relation heap, Relation index, TransactionId removed_before, IndexBulkDeleteResult *stats)
 {
 	PbfidxRebuild *r = pbfidx_begin_rebuild(heap, index, true);
 	uint64 region_pages = (uint64) PBFIDX_COLUMNS * PBFIDX_COLUMNS * r->pages_per_range;
@@ -142,6 +142,7 @@ maintain(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 	uint32 first = regions > 0 ? (uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, regions - 1) : 0;
 	uint64 budget = Max(heap_blocks / BUDGET_FRACTION, BUDGET_REGIONS * region_pages);
 
+	r->scan->removed_before = removed_before;
 	if (!pbfidx_are_hashes_trusted(index, NULL))
 		regions = 0;
 	for (uint32 i = 0; i < regions && r->heap_pages < budget; i++)
@@ -277,6 +278,7 @@ maintain_guarded(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 	Progress progress = save_progress();
 	volatile bool heeded = false;
 	PbfidxRights rights;
+	TransactionId removed_before = InvalidTransactionId;
 
 	BeginInternalSubTransaction(NULL);
 	PG_TRY();
@@ -286,11 +288,11 @@ maintain_guarded(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 		heeded = (MyProc->statusFlags & PROC_IN_VACUUM) && runs_owners_code(index);
 		if (heeded)
 		{
-			pbfidx_removed_before = GetOldestNonRemovableTransactionId(heap);
+			removed_before = GetOldestNonRemovableTransactionId(heap);
 			set_heeded(true);
 		}
 		PushActiveSnapshot(GetLatestSnapshot()); /* for what is evaluated to parse expressions */
-		maintain(heap, index, stats);
+		maintain(heap, index, removed_before, stats);
 		PopActiveSnapshot();
 		pbfidx_become_oneself(&rights);
 		ReleaseCurrentSubTransaction();
@@ -307,19 +309,13 @@ maintain_guarded(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 		CurrentResourceOwner = owner;
 		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED || error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN ||
 		    error->sqlerrcode == ERRCODE_CRASH_SHUTDOWN)
-		{
-			pbfidx_removed_before = InvalidTransactionId;
 			ReThrowError(error);
-		}
 		report_given_up(index, error);
 		FreeErrorData(error);
 	}
 	PG_END_TRY();
 	if (heeded && !has_written())
-	{
 		set_heeded(false);
-		pbfidx_removed_before = InvalidTransactionId;
-	}
 	restore_progress(&progress);
 	MemoryContextSwitchTo(mcxt);
 	CurrentResourceOwner = owner;
@@ -379,7 +375,7 @@ pbfidx_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 			PushActiveSnapshot(GetTransactionSnapshot());
 		/* The error of a parallel worker, which may come at any time, is not ours to catch. */
 		if (IsInParallelMode())
-			maintain(heap, info->index, stats);
+			maintain(heap, info->index, InvalidTransactionId, stats);
 		else
 			maintain_guarded(heap, info->index, stats);
 		if (push)

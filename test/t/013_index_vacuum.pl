@@ -209,6 +209,52 @@ quit($locker);
 succeeds("SELECT pbfidx_resummarize('big_w')", 'then it goes on');
 checked('big_w', 'after the wait');
 
+# --- TOAST that goes while VACUUM reads the table ---------------------------------------------------------------------
+
+# VACUUM waits for pinned pages to freeze their rows. Meanwhile rows are deleted, and their TOAST is vacuumed away, as others
+# do not heed its snapshot; for which the rows are still needed. The first pin's snapshot knows them, so there is a second one.
+sub kept_slabs
+{
+	my ($index, @before) = @_;
+	my %now = map { $_ => 1 } split / /, slabs($index);
+	return scalar grep { $now{$_} } @before;
+}
+
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE gone (id int, w text) WITH (fillfactor = 10);
+ALTER TABLE gone ALTER w SET STORAGE EXTERNAL;
+INSERT INTO gone SELECT i, i FROM generate_series(1, 6000) i;
+CREATE INDEX gone_w ON gone USING pbfidx (upper(w)) WITH (pages_per_range = 1);
+ALTER TABLE gone SET (fillfactor = 100);
+VACUUM gone;
+INSERT INTO gone SELECT i, CASE WHEN i % 2000 = 0 THEN repeat(i || ' ', 2000) ELSE i::text END FROM generate_series(6001, 60000) i;
+SQL
+$toast = $node->safe_psql('postgres', "SELECT reltoastrelid::regclass FROM pg_class WHERE oid = 'gone'::regclass");
+my @slabs_gone = split / /, slabs('gone_w');
+my $pin_gone = 'BEGIN; DECLARE c CURSOR FOR SELECT id FROM gone; FETCH 1 FROM c;';
+my ($first, $second) = (session(), session());
+my $warned = '';
+say_to($first, $pin_gone);
+my $freezing = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', 'VACUUM (FREEZE) gone' ], '<', '/dev/null', '>&', \$warned);
+ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'BufferPin'"), 'VACUUM waits for a pinned page');
+$node->safe_psql('postgres', 'DELETE FROM gone WHERE id = 60000');
+say_to($second, $pin_gone);
+say_to($first, 'COMMIT;');
+$node->safe_psql('postgres', "VACUUM $toast");
+is($node->safe_psql('postgres', "SELECT count(*) FROM $toast WHERE chunk_seq = 0"), '26', 'the TOAST of a deleted row is gone');
+is($node->safe_psql('postgres', "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'BufferPin'"), '1', 'VACUUM still waits');
+say_to($second, 'COMMIT;');
+quit($_) for $first, $second;
+$freezing->finish;
+is($warned, '', 'VACUUM does not ask for it');
+is(kept_slabs('gone_w', @slabs_gone), 1, 'the slab where the row was stays, what else is overfull is built anew');
+succeeds('VACUUM gone', 'the next VACUUM');
+is(kept_slabs('gone_w', @slabs_gone), 0, 'builds that too');
+checked('gone_w', 'TOAST is gone');
+is($node->safe_psql('postgres', "SET enable_seqscan = off; SELECT count(*) FROM (SELECT w FROM gone WHERE id % 100 = 1) g, LATERAL (SELECT count(*) AS n FROM gone WHERE upper(w) = upper(g.w)) c WHERE n = 1"),
+	'600', 'each row is found');
+succeeds('DROP TABLE gone', 'away with it');
+
 # --- an expression that fails for a dead row ------------------------------------------------------------------------
 
 $node->safe_psql('postgres', 'CREATE TABLE e (id int, k int); INSERT INTO e VALUES (1, 0), (2, 5), (3, 7)');
