@@ -36,7 +36,7 @@ pbfidx_most_filtered_pages(double values, bool literals, bool temporary)
 {
 	int64 reread = Max(temporary ? num_temp_buffers : NBuffers, effective_cache_size) / 4;
 
-	return (int64) Max(literals ? 16384 : 0, Min(Max(256, values * values / 16), reread));
+	return (int64) Max(literals ? 16384 : 0, Min(Max(256, values * Max(64, values)), reread));
 }
 
 /* A column whose keys are looked for in rows. */

@@ -1,5 +1,5 @@
 --
--- Two columns of test/bench/index.sh: k = x AND g = y, k in 100 rows and g in one row of 1,000.
+-- Two columns of test/bench/index.sh: k = x AND g = y, k in 100 rows and g in one row of 1,000. Lists of values of k.
 --
 \o /dev/null
 CALL use_index('t', '');
@@ -72,6 +72,42 @@ BEGIN
     END LOOP;
 END $$;
 CALL and_all();
+
+-- Lists of values that occur, as a parameter.
+CREATE TABLE bench_list (title text, filtered bool, many int, us float8);
+CREATE PROCEDURE list_run(what text, filtered bool, many int, run int) LANGUAGE plpgsql
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    sought bigint[];
+    start timestamptz;
+    answer bigint;
+BEGIN
+    PERFORM set_config('pbf.filter_rows', filtered::text, true);
+    PERFORM setseed(run / 1000.0);
+    FOR i IN 0..10 LOOP
+        SELECT array_agg(DISTINCT k) INTO sought FROM (SELECT k FROM and_key ORDER BY random() LIMIT many) x;
+        start := clock_timestamp();
+        SELECT count(note) INTO answer FROM t WHERE k = ANY (sought);
+        IF i > 0 THEN -- the first one plans
+            INSERT INTO bench_list VALUES (what, filtered, many, extract(epoch FROM clock_timestamp() - start)::float8 * 1e6);
+        END IF;
+    END LOOP;
+END $$;
+CREATE PROCEDURE list_all() LANGUAGE plpgsql AS $$
+DECLARE
+    a record;
+BEGIN
+    FOR run IN 1..3 LOOP
+        FOR a IN SELECT * FROM and_index, unnest('{true,false}'::bool[]) filtered, unnest('{10,30,100}'::int[]) many
+                 WHERE title ~ '^(pbfidx|btree)' AND (filtered OR title ~ 'pbfidx')
+                 ORDER BY CASE WHEN run % 2 = 0 THEN ord ELSE -ord END, many, filtered LOOP
+            CALL use_index('t', VARIADIC a.names);
+            COMMIT;
+            CALL list_run(a.title, a.filtered, a.many, run);
+        END LOOP;
+    END LOOP;
+END $$;
+CALL list_all();
 \o
 
 \echo
@@ -84,6 +120,15 @@ SELECT md_head('index', 'MB', 'build, s', 'ms, median', 'ms, p99', 'queries');
 SELECT md(title, mb(bytes), num(build), us(percentile_cont(.5) WITHIN GROUP (ORDER BY us)),
           us(percentile_cont(.99) WITHIN GROUP (ORDER BY us)), num(count(*)))
 FROM and_index JOIN bench_and USING (title) GROUP BY ord, title, bytes, build ORDER BY ord;
+\echo
+\echo 'Lists of values of k as a parameter: `SELECT count(note) FROM t WHERE k = ANY ($1)`. With more than 64 pages a value (from 64 values'
+\echo 'on: as many as there are values) pbfidx leaves the comparison to the server, as it always does if `pbf.filter_rows` is off.'
+\echo
+SELECT md_head('index', '10 values, ms', '30', '100', 'timed');
+SELECT md(title || CASE WHEN filtered THEN '' ELSE ', filter_rows off' END,
+          us(percentile_cont(.5) WITHIN GROUP (ORDER BY us) FILTER (WHERE many = 10)), us(percentile_cont(.5) WITHIN GROUP (ORDER BY us) FILTER (WHERE many = 30)),
+          us(percentile_cont(.5) WITHIN GROUP (ORDER BY us) FILTER (WHERE many = 100)), num(count(*)))
+FROM and_index JOIN bench_list USING (title) GROUP BY ord, title, filtered ORDER BY ord, filtered DESC;
 SELECT format('DROP INDEX %I', n) FROM and_index, unnest(names) n
 \o /dev/null
 \gexec
