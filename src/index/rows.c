@@ -38,8 +38,10 @@ bool pbfidx_filter_rows = true;
 #define PIECE 1024     /* bytes to search of a page while as many are fetched of the next */
 #define FEW_PLACES 4   /* of a literal on a page */
 
-/* Pages that are read to be searched for bytes: the query may want the first row only. */
-#define MOST_READS 2048
+/* Pages that may be read to be looked at: the query may want the first row only. For few values; and to be
+ * searched for bytes. */
+#define MOST_READS 256
+#define MOST_READS_FOR_BYTES 2048
 
 /* What the server is told of a page whose rows are not known; as BRIN does. */
 #define ROWS_OF_PAGE 10
@@ -226,6 +228,7 @@ void
 pbfidx_begin_rows(PbfidxRows *rows, Relation heap, IndexScanDesc scan, const PbfidxConditions *set,
                   TIDBitmap *tbm)
 {
+	bool temporary = RelationUsesLocalBuffers(heap);
 	int answered;
 
 	rows->heap = heap;
@@ -240,8 +243,9 @@ pbfidx_begin_rows(PbfidxRows *rows, Relation heap, IndexScanDesc scan, const Pbf
 	answered = choose_clauses(rows) + choose_columns(rows);
 	rows->exact = answered == scan->numberOfKeys && RelationGetIndexPredicate(rows->index) == NIL;
 	rows->looking = rows->ntested > 0 || rows->nclauses > 0;
-	rows->most =
-	    pbfidx_most_filtered_pages(values_of(set), rows->nclauses > 0, RelationUsesLocalBuffers(rows->index));
+	rows->most = pbfidx_most_filtered_pages(values_of(set), rows->nclauses > 0, temporary);
+	rows->most_reads = Max(rows->nclauses > 0 ? MOST_READS_FOR_BYTES : MOST_READS,
+	                       pbfidx_pages_for_values(values_of(set), temporary));
 	if (rows->looking)
 		make_room(rows);
 }
@@ -609,16 +613,6 @@ blocks_read(void)
 	return pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
 }
 
-/* Pages that may be read to be looked at. Where hashes alone are looked for, all that are left. */
-static int64
-most_reads(const PbfidxRows *rows)
-{
-	if (rows->nclauses == 0)
-		return rows->n;
-	return Max(MOST_READS, pbfidx_most_filtered_pages(values_of(rows->conditions), false,
-	                                                  RelationUsesLocalBuffers(rows->index)));
-}
-
 /* Has the system read page i, or the CPU fetch where it begins. */
 static void
 look_ahead(PbfidxRows *rows, int64 i)
@@ -646,7 +640,7 @@ void
 pbfidx_end_rows(PbfidxRows *rows)
 {
 	int ahead = rows->looking ? get_tablespace_io_concurrency(rows->heap->rd_rel->reltablespace) : 0;
-	int64 most = blocks_read() + most_reads(rows);
+	int64 most = blocks_read() + rows->most_reads;
 	int64 i = 0;
 
 	for (; i < rows->n && i < ahead; i++)

@@ -26,17 +26,26 @@
 extern bool pbfidx_filter_rows;
 
 /*
- * If more pages are left, their rows are not looked at: the query may want the first of them only. The more
- * values, the more there are, and the more is saved with each: the server may compare every row with all. No
- * more than the executor may find in the buffers, or in the system's cache, when it reads them again.
- * literals: to look for bytes saves most, and leaves few pages to be read again.
+ * Pages that are worth it for so many values: the more there are, the more is saved with each page, as the
+ * server may compare every row with all. No more than the executor may find in the buffers, or in the
+ * system's cache, when it reads them again.
+ */
+static inline int64
+pbfidx_pages_for_values(double values, bool temporary)
+{
+	int64 reread = Max(temporary ? num_temp_buffers : NBuffers, effective_cache_size) / 4;
+
+	return (int64) Min(values * values, reread);
+}
+
+/*
+ * If more pages are left, their rows are not looked at: the query may want the first of them only. literals:
+ * to look for bytes takes least, and leaves few pages to be read again.
  */
 static inline int64
 pbfidx_most_filtered_pages(double values, bool literals, bool temporary)
 {
-	int64 reread = Max(temporary ? num_temp_buffers : NBuffers, effective_cache_size) / 4;
-
-	return (int64) Max(literals ? 16384 : 0, Min(Max(256, values * Max(64, values)), reread));
+	return Max(literals ? 16384 : 4096, pbfidx_pages_for_values(values, temporary));
 }
 
 /* A column whose keys are looked for in rows. */
@@ -83,9 +92,10 @@ typedef struct PbfidxRows
 	BlockNumber *pages; /* to be looked at, */
 	Buffer *seen;       /* and where each was when that was asked last, */
 	int64 n;
-	int64 room;     /* so many at present, */
-	int64 most;     /* and at most */
-	int64 returned; /* rows, ten for a page whose rows were not looked at */
+	int64 room;       /* so many at present, */
+	int64 most;       /* and at most */
+	int64 most_reads; /* of these, how many that are not in the buffers */
+	int64 returned;   /* rows, ten for a page whose rows were not looked at */
 } PbfidxRows;
 
 extern void pbfidx_init_rows(PbfidxRows *rows, Relation index);
