@@ -41,7 +41,7 @@ INSERT INTO golden SELECT id, what, '\x' || translate(stored, E' \n\t', ''), mad
 	(8, 'plain, empty', '0100000101000000010000000000000000000000 0000000000000000', pbf_new_geometry(1, 1, 1))
 	) v (id, what, stored, made);
 SELECT id, what, made::text = stored AS text, stored::pbf = made AS input,
-		('\x' || upper(substr(stored, 3)))::pbf = made AS upper_case,
+		('\x' || upper(substr(stored, 3)))::pbf = made AS upper_case, (E' \t' || stored || E'\r\n\n')::pbf = made AS spaced,
 		made::bytea = decode(substr(stored, 3), 'hex') AS bytea,
 		decode(substr(stored, 3), 'hex')::pbf = made AS from_bytea, pbf_send(made) = made::bytea AS send
 	FROM golden ORDER BY id;
@@ -184,7 +184,7 @@ SELECT '\x0100'::bytea::pbf;
 -- (_ is a valid filter, the plain empty one of one bit.)
 SELECT t, (text_in(replace(t, '_', stored))).fault FROM golden,
 		unnest(ARRAY['_', '', ' ', 'x', '\', '\x', '\X01', 'alice', '{}', '[1,2]', '\x0', '\x01', '\xgg', '\_',
-		'\x_', ' _', '_ ', '_0', '_00', '_g', '_0g', '_gg', E'_\n', E'_\\x', '_00000000']) WITH ORDINALITY u (t, n)
+		'\x_', ' _', '_ ', '_ _', '_ 00', U&'_\00a0', '_0', '_00', '_g', '_0g', '_gg', E'_\n', E'_\\x', '_00000000']) WITH ORDINALITY u (t, n)
 	WHERE id = 8 ORDER BY n;
 SELECT (text_in(substr(stored, 3))).fault AS without_prefix,
 		(text_in(overlay(stored PLACING ' ' FROM 10 FOR 1))).fault AS blank_in_header,

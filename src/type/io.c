@@ -15,6 +15,8 @@ PG_FUNCTION_INFO_V1(pbf_send);
 PG_FUNCTION_INFO_V1(pbf_from_bytea);
 PG_FUNCTION_INFO_V1(pbf_to_bytea);
 
+#define WHITE_SPACE " \t\n\r\v\f"
+
 static inline int
 hex_value(char c)
 {
@@ -42,17 +44,21 @@ hex_to_bytes(const char *text, size_t n, uint8 *bytes)
 	return true;
 }
 
-/* The reason why the text is no filter, or NULL and the filter in *f. Allocates only after the header was
- * checked. */
+/* The reason why the text is no filter, or NULL and the filter in *f. White space around it is ignored, as a
+ * file may end in some. Allocates only after the header was checked. */
 static const char *
 parse_text(const char *text, PbfFilter **f)
 {
 	uint8 header[PBF_EXTERNAL_HEADER_BYTES];
-	size_t digits = strlen(text);
+	size_t digits;
 	uint64 size;
 	uint8 *bytes;
 	const char *why;
 
+	text += strspn(text, WHITE_SPACE);
+	digits = strlen(text);
+	while (digits > 0 && strchr(WHITE_SPACE, text[digits - 1]) != NULL)
+		digits--;
 	if (text[0] != '\\' || text[1] != 'x')
 		return "The text does not begin with \\x";
 	text += 2;
