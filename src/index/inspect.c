@@ -62,6 +62,8 @@ static void
 require_pbfidx(Relation index)
 {
 	bool ours = index->rd_rel->relam == get_index_am_oid("pbfidx", false);
+	bool is_index =
+	    index->rd_rel->relkind == RELKIND_INDEX || index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX;
 
 	if (ours && index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
 		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
@@ -70,7 +72,8 @@ require_pbfidx(Relation index)
 	if (!ours || index->rd_rel->relkind != RELKIND_INDEX)
 		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
 		        errmsg("\"%s\" is not a pbfidx index", RelationGetRelationName(index)),
-		        errhint("Name the index, not its table."));
+		        is_index ? errdetail("Its access method is %s.", get_am_name(index->rd_rel->relam))
+		                 : errhint("Name the index, not its table."));
 	if (RELATION_IS_OTHER_TEMP(index))
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 		        errmsg("cannot access temporary indexes of other sessions"));

@@ -772,7 +772,9 @@ init_by_operators(PbfHasher *hasher, Oid type, PbfEnumHash enums, MemoryContext 
 	if (!OidIsValid(function) && (hashable || rule == NULL))
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_FUNCTION),
 		        errmsg("could not identify an extended hash function for type %s", format_type_be(type)),
-		        errhint("Cast the values to a type that has one, for example text."));
+		        errhint("Cast the values to a type that has one, for example text. An operator class for an "
+		                "index may "
+		                "bring one, as FUNCTION 1."));
 	if (rule != NULL)
 		apply_rule(hasher, rule);
 	else
