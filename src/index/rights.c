@@ -3,10 +3,33 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "catalog/pg_index.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
 
+#include "index/keys.h"
 #include "index/rights.h"
+
+bool
+pbfidx_runs_owners_code(Relation index)
+{
+	int n = IndexRelationGetNumberOfKeyAttributes(index);
+
+	/* (To parse them may fail.) */
+	if (!heap_attisnull(index->rd_indextuple, Anum_pg_index_indexprs, NULL) ||
+	    !heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
+		return true;
+	for (int i = 1; i <= n; i++)
+	{
+		if (OidIsValid(index_getprocid(index, i, PBFIDX_HASH_PROC)) ||
+		    index_getprocid(index, i, PBFIDX_EXTRACT_VALUE_PROC) >= FirstNormalObjectId)
+			return true;
+	}
+	return pbfidx_is_any_interpreted(pbfidx_hashers(index, CurrentMemoryContext), n);
+}
 
 static void
 tell_search_path(void *index)
@@ -18,13 +41,16 @@ tell_search_path(void *index)
 void
 pbfidx_become_owner(PbfidxRights *saved, Relation heap, Relation index)
 {
+	bool tells = pbfidx_runs_owners_code(index);
+
 	GetUserIdAndSecContext(&saved->user, &saved->context);
 	SetUserIdAndSecContext(heap->rd_rel->relowner, saved->context | SECURITY_RESTRICTED_OPERATION);
 	saved->nest = NewGUCNestLevel();
 	(void) set_config_option("search_path", PBFIDX_SAFE_SEARCH_PATH, PGC_USERSET, PGC_S_SESSION,
 	                         GUC_ACTION_SAVE, true, 0, false);
 	saved->told = (ErrorContextCallback){error_context_stack, tell_search_path, index};
-	error_context_stack = &saved->told;
+	if (tells)
+		error_context_stack = &saved->told;
 }
 
 void

@@ -22,6 +22,11 @@ typedef struct PbfidxRights
 	ErrorContextCallback told;
 } PbfidxRights;
 
+/* Whether keys are made by code of the table's owner, or by support functions that do not come with the
+ * server.
+ */
+extern bool pbfidx_runs_owners_code(Relation index);
+
 extern void pbfidx_become_owner(PbfidxRights *saved, Relation heap, Relation index);
 /* After an error the end of the (sub)transaction does it. */
 extern void pbfidx_become_oneself(const PbfidxRights *saved);

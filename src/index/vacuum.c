@@ -151,26 +151,6 @@ maintain(Relation heap, Relation index, TransactionId removed_before, IndexBulkD
 	stats->pages_free = free_pages(index);
 }
 
-/* Whether maintenance runs code of the table's owner, or support functions that do not come with the server.
- */
-static bool
-runs_owners_code(Relation index)
-{
-	int n = IndexRelationGetNumberOfKeyAttributes(index);
-
-	/* (To parse them may fail.) */
-	if (!heap_attisnull(index->rd_indextuple, Anum_pg_index_indexprs, NULL) ||
-	    !heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
-		return true;
-	for (int i = 1; i <= n; i++)
-	{
-		if (OidIsValid(index_getprocid(index, i, PBFIDX_HASH_PROC)) ||
-		    index_getprocid(index, i, PBFIDX_EXTRACT_VALUE_PROC) >= FirstNormalObjectId)
-			return true;
-	}
-	return pbfidx_is_any_interpreted(pbfidx_hashers(index, CurrentMemoryContext), n);
-}
-
 /* What to do about an error; what is damaged does not mend by itself. The page may be the table's. */
 static const char *
 advice_for(Relation index, const ErrorData *error)
@@ -285,7 +265,7 @@ maintain_guarded(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 	{
 		/* The server has done so, but for the search_path before 17. */
 		pbfidx_become_owner(&rights, heap, index);
-		heeded = (MyProc->statusFlags & PROC_IN_VACUUM) && runs_owners_code(index);
+		heeded = (MyProc->statusFlags & PROC_IN_VACUUM) && pbfidx_runs_owners_code(index);
 		if (heeded)
 		{
 			removed_before = GetOldestNonRemovableTransactionId(heap);
@@ -356,7 +336,7 @@ may_maintain(Relation index)
 	if (!index->rd_index->indisvalid || RecoveryInProgress() || has_written() ||
 	    (MyProc->statusFlags & PROC_VACUUM_FOR_WRAPAROUND))
 		return false;
-	return !IsInParallelMode() || !runs_owners_code(index);
+	return !IsInParallelMode() || !pbfidx_runs_owners_code(index);
 }
 
 IndexBulkDeleteResult *
