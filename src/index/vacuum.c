@@ -8,11 +8,8 @@
 #include "postgres.h"
 
 #include "access/genam.h"
-#include "access/htup_details.h"
 #include "access/table.h"
-#include "access/transam.h"
 #include "access/xact.h"
-#include "catalog/pg_index.h"
 #include "commands/vacuum.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
