@@ -42,16 +42,16 @@ CREATE INDEX t_half ON t USING pbfidx ((id / 2), (a + 1));
 SELECT * FROM blocks('id / 2 IN (5, 6)');
 SELECT * FROM blocks('id / 2 = 5 AND a + 1 = 6');
 DROP INDEX t_half;
-CREATE TABLE wide (a int, b int, pad char(7000) DEFAULT '') WITH (autovacuum_enabled = off);
+CREATE TABLE wide (a int, b int, t text, pad char(7000) DEFAULT '') WITH (autovacuum_enabled = off);
 ALTER TABLE wide ALTER pad SET STORAGE PLAIN;
-INSERT INTO wide SELECT (i % 42 > 0)::int, i FROM generate_series(1, 4200) i;
-CREATE INDEX wide_ab ON wide USING pbfidx (a, b);
+INSERT INTO wide SELECT (i % 42 > 0)::int, i, (i % 42 > 0)::int FROM generate_series(1, 4200) i;
+CREATE INDEX wide_abt ON wide USING pbfidx (a, b, t);
 ANALYZE wide;
 SELECT relpages FROM pg_class WHERE oid = 'wide'::regclass;
-SELECT c AS cond, x.* FROM unnest(ARRAY['a IN (1, 7)', 'b IN (1, 7)', 'a = 1 AND b = 1999']) c, blocks(c, 'wide') x;
+SELECT c AS cond, x.* FROM unnest(ARRAY['a = 1', 'a = 0', 'b = 7', 't = ''1''', 't = ''0''', 'a IN (1, 7)', 'b IN (1, 7)', 'a = 1 AND b = 1999']) c, blocks(c, 'wide') x;
 -- The server compares each row with what is there several times as well.
 SELECT n, x.* FROM unnest('{64,65}'::int[]) n, blocks(format('a = ANY (array_fill(1, ARRAY[%s]))', n), 'wide') x;
-SELECT * FROM finds('wide', 'a = ANY (array_fill(1, ARRAY[65]))', 'a IN (1, 7)', 'b IN (1, 7)', 'a = 1 AND b = 1999', 'a = 0 AND b = 1999');
+SELECT * FROM finds('wide', 'a = 1', 'a = 0', 'b = 7', 't = ''1''', 't = ''0''', 'a = ANY (array_fill(1, ARRAY[65]))', 'a IN (1, 7)', 'b IN (1, 7)', 'a = 1 AND b = 1999', 'a = 0 AND b = 1999');
 DROP TABLE wide;
 -- In partial indexes the server asks the condition of the index. Not with hash functions of users.
 CREATE TABLE half (a int, ok bool) WITH (autovacuum_enabled = off);

@@ -526,10 +526,8 @@ found_share(const Shape *shape, const Conditions *path, double rows)
 static bool
 looks_at_rows(const Conditions *search, double pages)
 {
-	bool hashes = search->rows_testable && (search->conditions > 1 || search->choices > 1);
-
-	return pbfidx_filter_rows && (hashes || search->literals) &&
-	       pages <= pbfidx_most_filtered_pages(search->keys, search->literals, false);
+	return pbfidx_filter_rows && (search->rows_testable || search->literals) &&
+	       pages <= pbfidx_most_filtered_pages(search->keys, search->literals, false, NULL);
 }
 
 /*

@@ -38,11 +38,6 @@ bool pbfidx_filter_rows = true;
 #define PIECE 1024     /* bytes to search of a page while as many are fetched of the next */
 #define FEW_PLACES 4   /* of a literal on a page */
 
-/* Pages that may be read to be looked at: the query may want the first row only. For few values; and to be
- * searched for bytes. */
-#define MOST_READS 256
-#define MOST_READS_FOR_BYTES 2048
-
 /* What the server is told of a page whose rows are not known; as BRIN does. */
 #define ROWS_OF_PAGE 10
 
@@ -60,14 +55,11 @@ make_room(PbfidxRows *rows)
 {
 	MemoryContext old = MemoryContextSwitchTo(rows->mcxt);
 
-	if (rows->temp == NULL)
-	{
-		rows->temp = AllocSetContextCreate(CurrentMemoryContext, "pbfidx rows", ALLOCSET_SMALL_SIZES);
-		pbfidx_init_key_list(&rows->keys, CurrentMemoryContext);
-		rows->room = 64;
-		rows->pages = palloc(rows->room * sizeof(BlockNumber));
-		rows->seen = palloc(rows->room * sizeof(Buffer));
-	}
+	rows->temp = AllocSetContextCreate(CurrentMemoryContext, "pbfidx rows", ALLOCSET_SMALL_SIZES);
+	pbfidx_init_key_list(&rows->keys, CurrentMemoryContext);
+	rows->room = 64;
+	rows->pages = palloc(rows->room * sizeof(BlockNumber));
+	rows->seen = palloc(rows->room * sizeof(Buffer));
 	MemoryContextSwitchTo(old);
 }
 
@@ -212,14 +204,11 @@ values_of(const PbfidxConditions *set)
 	return (double) set->nkeys + set->repeated;
 }
 
-/* One value of a scalar column is compared with one other as fast by the server. */
+/* One value of one scalar column. */
 static bool
-is_worthwhile(const PbfidxRows *rows, const PbfidxConditions *set)
+is_single(const PbfidxConditions *set)
 {
-	const PbfidxCondition *c = &set->list[0];
-
-	return values_of(set) > 1 ||
-	       (c->column >= 0 && pbfidx_cache(rows->index)->column_group[c->column] & PBFIDX_GROUP_MULTIKEY);
+	return values_of(set) == 1 && !set->list[0].multikey;
 }
 
 /* Of a partial index, the server may compare rows with the condition of the index only if it compares them
@@ -228,7 +217,6 @@ void
 pbfidx_begin_rows(PbfidxRows *rows, Relation heap, IndexScanDesc scan, const PbfidxConditions *set,
                   TIDBitmap *tbm)
 {
-	bool temporary = RelationUsesLocalBuffers(heap);
 	int answered;
 
 	rows->heap = heap;
@@ -238,16 +226,13 @@ pbfidx_begin_rows(PbfidxRows *rows, Relation heap, IndexScanDesc scan, const Pbf
 	rows->ntested = rows->nclauses = 0;
 	rows->looking = false;
 	rows->n = rows->returned = 0;
-	if (set == NULL || !may_look(rows) || !is_worthwhile(rows, set))
+	if (set == NULL || !may_look(rows))
 		return;
 	answered = choose_clauses(rows) + choose_columns(rows);
 	rows->exact = answered == scan->numberOfKeys && RelationGetIndexPredicate(rows->index) == NIL;
 	rows->looking = rows->ntested > 0 || rows->nclauses > 0;
-	rows->most = pbfidx_most_filtered_pages(values_of(set), rows->nclauses > 0, temporary);
-	rows->most_reads = Max(rows->nclauses > 0 ? MOST_READS_FOR_BYTES : MOST_READS,
-	                       pbfidx_pages_for_values(values_of(set), temporary));
-	if (rows->looking)
-		make_room(rows);
+	rows->most = pbfidx_most_filtered_pages(values_of(set), rows->nclauses > 0 && !is_single(set),
+	                                        RelationUsesLocalBuffers(heap), &rows->most_reads);
 }
 
 /* ---- rows ---- */
@@ -588,6 +573,8 @@ add_page(PbfidxRows *rows, BlockNumber block)
 		add_whole_page(rows, block);
 		return;
 	}
+	if (rows->temp == NULL)
+		make_room(rows);
 	if (rows->n == rows->room)
 	{
 		rows->room *= 2;

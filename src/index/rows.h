@@ -2,9 +2,10 @@
  * rows.h: of the pages that a scan has left, the rows that may meet its conditions.
  *
  * The server compares every row of a page with all that is asked for: with each value of an array that is a
- * parameter, with all elements of an array column, with a pattern character by character. To look for the
- * hashes of the row's own values among those of the conditions, or for some bytes, takes less, and leaves few
- * rows to compare. Where that would not pay, or cannot be done, pages are returned as they are.
+ * parameter, with all elements of an array column, with a pattern character by character; and it takes each
+ * out of the page for that. To look for the hashes of the row's own values among those of the conditions, or
+ * for some bytes, takes less, and leaves few rows to compare. Where that would not pay, or cannot be done,
+ * pages are returned as they are.
  */
 #ifndef PBF_INDEX_ROWS_H
 #define PBF_INDEX_ROWS_H
@@ -26,26 +27,22 @@
 extern bool pbfidx_filter_rows;
 
 /*
- * Pages that are worth it for so many values: the more there are, the more is saved with each page, as the
- * server may compare every row with all. No more than the executor may find in the buffers, or in the
- * system's cache, when it reads them again.
+ * If more pages are left, their rows are not looked at: the query may want the first of them only. To look
+ * for bytes takes least; single values are those of which one row is wanted most often. The more values, the
+ * more is saved with each page, as the server may compare every row with all. No more than the executor may
+ * find in the buffers, or in the system's cache, when it reads them again. *reads: how many of them may be
+ * read to be looked at.
  */
 static inline int64
-pbfidx_pages_for_values(double values, bool temporary)
+pbfidx_most_filtered_pages(double values, bool literals, bool temporary, int64 *reads)
 {
 	int64 reread = Max(temporary ? num_temp_buffers : NBuffers, effective_cache_size) / 4;
+	int64 for_values = (int64) Min(values * values, reread);
+	int64 pages = literals ? 16384 : values > 1 ? 4096 : 256;
 
-	return (int64) Min(values * values, reread);
-}
-
-/*
- * If more pages are left, their rows are not looked at: the query may want the first of them only. literals:
- * to look for bytes takes least, and leaves few pages to be read again.
- */
-static inline int64
-pbfidx_most_filtered_pages(double values, bool literals, bool temporary)
-{
-	return Max(literals ? 16384 : 4096, pbfidx_pages_for_values(values, temporary));
+	if (reads != NULL)
+		*reads = Max(pages / 8, for_values);
+	return Max(pages, for_values);
 }
 
 /* A column whose keys are looked for in rows. */

@@ -255,11 +255,12 @@ maintain_guarded(Relation heap, Relation index, IndexBulkDeleteResult *stats)
 	Progress progress = save_progress();
 	volatile bool heeded = false;
 	PbfidxRights rights;
-	TransactionId removed_before = InvalidTransactionId;
 
 	BeginInternalSubTransaction(NULL);
 	PG_TRY();
 	{
+		TransactionId removed_before = InvalidTransactionId;
+
 		/* The server has done so, but for the search_path before 17. */
 		pbfidx_become_owner(&rights, heap, index);
 		heeded = (MyProc->statusFlags & PROC_IN_VACUUM) && pbfidx_runs_owners_code(index);
