@@ -27,22 +27,21 @@
 extern bool pbfidx_filter_rows;
 
 /*
- * If more pages are left, their rows are not looked at: the query may want the first of them only. To look
- * for bytes takes least; single values are those of which one row is wanted most often. The more values, the
- * more is saved with each page, as the server may compare every row with all. No more than the executor may
- * find in the buffers, or in the system's cache, when it reads them again. *reads: how many of them may be
- * read to be looked at.
+ * If more pages are left, their rows are not looked at: the query may want the first of them only. The more
+ * values, the more is saved with each page, as the server may compare every row with all. No more than the
+ * executor may find in the buffers, or in the system's cache, when it reads them again. To look for bytes
+ * takes least. *reads: how many of them may be read to be looked at; with all values of a long list every row
+ * that is not looked at may be compared.
  */
 static inline int64
 pbfidx_most_filtered_pages(double values, bool literals, bool temporary, int64 *reads)
 {
-	int64 reread = Max(temporary ? num_temp_buffers : NBuffers, effective_cache_size) / 4;
-	int64 for_values = (int64) Min(values * values, reread);
-	int64 pages = literals ? 16384 : values > 1 ? 4096 : 256;
+	double reread = Max(256, Max(temporary ? num_temp_buffers : NBuffers, effective_cache_size) / 4);
+	int64 pages = (int64) Max(literals ? 16384 : 0, Min(256 * values, reread));
 
 	if (reads != NULL)
-		*reads = Max(pages / 8, for_values);
-	return Max(pages, for_values);
+		*reads = Max(pages / 8, (int64) Min(values * values, reread));
+	return pages;
 }
 
 /* A column whose keys are looked for in rows. */

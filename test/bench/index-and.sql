@@ -123,8 +123,8 @@ SELECT md(title, mb(bytes), num(build), us(percentile_cont(.5) WITHIN GROUP (ORD
           us(percentile_cont(.99) WITHIN GROUP (ORDER BY us)), num(count(*)))
 FROM and_index JOIN bench_and USING (title) GROUP BY ord, title, bytes, build ORDER BY ord;
 \echo
-\echo 'Lists of values of k as a parameter: `SELECT count(note) FROM t WHERE k = ANY ($1)`. On more than 4,096 pages (one value: 256;'
-\echo 'many: their square) pbfidx leaves the comparison to the server, as it always does if `pbf.filter_rows` is off.'
+\echo 'Lists of values of k as a parameter: `SELECT count(note) FROM t WHERE k = ANY ($1)`. On more than 256 pages a value'
+\echo 'pbfidx leaves the comparison to the server, as it always does if `pbf.filter_rows` is off.'
 \echo
 SELECT md_head('index', '1 value, ms', '10', '30', '100', 'timed');
 SELECT md(title || CASE WHEN filtered THEN '' ELSE ', filter_rows off' END,
