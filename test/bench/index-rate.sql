@@ -6,7 +6,7 @@ CREATE TABLE rate (ord int GENERATED ALWAYS AS IDENTITY, state text, ranges bigi
 
 -- Heap pages that n look-ups of what is not there read; each is one range read in vain.
 CREATE FUNCTION false_pages(tab regclass, n int) RETURNS bigint LANGUAGE plpgsql
-SET enable_seqscan = off AS $$
+SET enable_seqscan = off SET pbf.filter_rows = off AS $$
 DECLARE
     plan json;
     pages bigint = 0;
